@@ -1,0 +1,53 @@
+# `make` alone lists what there is. Each target does its own set-up in .venv.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+# One BLAS thread a process: the tests and benchmarks use processes, and timings mean one core.
+ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test test-long lint format bench lock promises clean
+
+help: ## List the targets
+	@grep -hE '^[a-z-]+:.*?## ' $(MAKEFILE_LIST) | awk -F ':.*?## ' '{printf "  make %-10s %s\n", $$1, $$2}'
+
+# --without-pip and `pip --python` need no ensurepip, which Debian packages separately.
+$(READY): requirements-dev.lock pyproject.toml
+	$(PYTHON) -m venv --clear --without-pip $(VENV)
+	$(PYTHON) -m pip --python $(BIN)/python install --quiet --requirement requirements-dev.lock
+	$(PYTHON) -m pip --python $(BIN)/python install --quiet --no-deps --no-build-isolation --editable .
+	@touch $@
+
+setup: $(READY) ## Make .venv with the pinned development tools and confide itself
+
+demo: $(READY) ## Every method on synthetic data, on screen
+	$(BIN)/confide demo
+
+test: $(READY) ## The tests (a few minutes)
+	$(ONE_THREAD) $(BIN)/pytest -n 2
+
+test-long: $(READY) ## The long Monte Carlo tests at the paper's setting
+	$(ONE_THREAD) $(BIN)/pytest -n 2 -m long
+
+lint: $(READY) ## ruff and strict mypy
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: $(READY) ## Format the code and mend what ruff can mend
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(READY) ## Speed and memory, as ratios in one run
+	$(ONE_THREAD) $(BIN)/python benchmarks/run.py
+
+promises: $(READY) ## Write README's table of promises from METHODS
+	$(BIN)/python scripts/promises.py
+
+lock: $(READY) ## Pin the development dependencies anew
+	$(BIN)/pip-compile --quiet --strip-extras --no-emit-index-url --no-emit-find-links --no-annotate \
+		--extra dev --output-file requirements-dev.lock pyproject.toml
+
+clean: ## Remove .venv and caches
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis

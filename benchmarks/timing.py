@@ -1,0 +1,32 @@
+"""How the benchmarks measure: the best of a few runs, and the most memory a process has held."""
+
+from __future__ import annotations
+
+import resource
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def seconds(work: Callable[[], Any], runs: int = 3) -> float:
+    """Return the shortest of a few runs."""
+    best = float("inf")
+    for _ in range(runs):
+        started = time.perf_counter()
+        work()
+        best = min(best, time.perf_counter() - started)
+    return best
+
+
+def peak_mebibytes() -> float:
+    """Return the most memory this process has held so far."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def current_mebibytes() -> float:
+    """Return the memory that this process holds now (Linux)."""
+    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+    return pages * resource.getpagesize() / 2**20

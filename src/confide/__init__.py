@@ -1,0 +1,61 @@
+"""confide: conformal intervals for individual outcomes and effects under hidden confounding."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from confide.counterfactual import CounterfactualIntervals
+    from confide.intervals import InfiniteIntervalWarning, Intervals, IntervalSets
+    from confide.methods.naive import Naive
+    from confide.methods.registry import METHODS, method
+    from confide.methods.transfer import Transfer
+    from confide.methods.wcp import WCP
+    from confide.methods.wtcp_dr import WTCPDR
+    from confide.study import Study, stack
+
+__all__ = [
+    "METHODS",
+    "WCP",
+    "WTCPDR",
+    "CounterfactualIntervals",
+    "InfiniteIntervalWarning",
+    "IntervalSets",
+    "Intervals",
+    "Naive",
+    "Study",
+    "Transfer",
+    "method",
+    "stack",
+]
+
+__version__ = "0.1.0"
+
+# Names are imported when they are first asked for, so that `import confide` and `confide --help` are quick.
+_HOMES = {
+    "CounterfactualIntervals": "counterfactual",
+    "InfiniteIntervalWarning": "intervals",
+    "IntervalSets": "intervals",
+    "Intervals": "intervals",
+    "METHODS": "methods.registry",
+    "Naive": "methods.naive",
+    "Study": "study",
+    "Transfer": "methods.transfer",
+    "WCP": "methods.wcp",
+    "WTCPDR": "methods.wtcp_dr",
+    "method": "methods.registry",
+    "stack": "study",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'confide' has no attribute {name!r}")
+    value = getattr(import_module(f"confide.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

@@ -1,0 +1,102 @@
+"""Checks of what callers hand in: value, bound and remedy in one sentence."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from numpy.typing import NDArray
+
+
+@contextmanager
+def all_or_nothing(estimator: Any) -> Iterator[None]:
+    """Leave the estimator exactly as it was if the block raises: no half-fitted state."""
+    before = dict(vars(estimator))
+    try:
+        yield
+    except BaseException:
+        vars(estimator).clear()
+        vars(estimator).update(before)
+        raise
+
+
+def suggest(name: Any, known: Iterable[Any]) -> str:
+    """Return "did you mean …?" for the nearest known names, or the whole list where none is near."""
+    names = [str(each) for each in known]
+    near = get_close_matches(str(name), names, n=3)
+    return f"did you mean {', '.join(near)}?" if near else f"there are: {', '.join(names)}."
+
+
+def examples(values: Iterable[Any], most: int = 5) -> str:
+    """Return the first few values for a message."""
+    shown = [str(value) for value in values]
+    return ", ".join(shown[:most]) + (", …" if len(shown) > most else "")
+
+
+def check_outcome(y: Any) -> NDArray[np.float64]:
+    """Return finite outcomes as a vector of floats."""
+    if y is None:
+        raise ValueError("fit requires y to be passed, but the target y is None: give the outcomes.")
+    if np.iscomplexobj(y):
+        raise ValueError("Complex data not supported: the outcome must be a real number.")
+    try:
+        outcome = np.asarray(y, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"the outcome must be numeric: {error}. Encode it as numbers.") from error
+    if outcome.ndim != 1:
+        raise ValueError(f"the outcome must be one-dimensional, got shape {outcome.shape}.")
+    bad = np.flatnonzero(~np.isfinite(outcome))
+    if len(bad):
+        raise ValueError(
+            f"the outcome must be finite: {len(bad)} of {len(outcome)} are NaN or infinite "
+            f"(rows {examples(bad)}). Drop those rows, or impute them before the split."
+        )
+    return outcome
+
+
+def check_trial(trial: Any) -> NDArray[np.bool_]:
+    """Return the trial mask as booleans; True marks a row of the randomised trial."""
+    mask = np.asarray(trial)
+    if mask.ndim != 1:
+        raise ValueError(f"trial must be one-dimensional, got shape {mask.shape}.")
+    if mask.dtype != bool:
+        valid = np.isin(mask, [0, 1])
+        if not valid.all():
+            raise ValueError(
+                f"trial must be a boolean mask (True: row of the trial), got the value {mask[~valid][0]!r}."
+            )
+        mask = mask.astype(bool)
+    return mask
+
+
+def check_lengths(**columns: Any) -> None:
+    """Raise unless all have the same number of rows."""
+    lengths = {name: len(column) for name, column in columns.items()}
+    if len(set(lengths.values())) > 1:
+        listed = ", ".join(f"{name} has {length}" for name, length in lengths.items())
+        raise ValueError(f"the numbers of rows differ: {listed}.")
+
+
+def check_outcome_range(outcome_range: Any, y: NDArray[np.float64]) -> tuple[float, float] | None:
+    """Return the declared bounds of the outcome as floats; raise if an outcome lies outside."""
+    if outcome_range is None:
+        return None
+    try:
+        low, high = (float(bound) for bound in outcome_range)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"outcome_range must be a pair (low, high), got {outcome_range!r}.") from error
+    if not low < high:
+        raise ValueError(f"outcome_range must have low < high, got ({low}, {high}).")
+    outside = y[(y < low) | (y > high)]
+    if len(outside):
+        raise ValueError(
+            f"{len(outside)} outcomes lie outside outcome_range=({low}, {high}), such as {outside[0]}. "
+            "Widen the range, or leave it None."
+        )
+    return low, high

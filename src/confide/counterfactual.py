@@ -1,0 +1,241 @@
+"""CounterfactualIntervals: the arms of a study together."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from joblib import Parallel, delayed
+from sklearn.base import BaseEstimator, clone
+from sklearn.utils.validation import check_is_fitted
+
+from confide.checks import all_or_nothing, examples
+from confide.conformal.quantile import check_alpha
+from confide.effects import check_effect
+from confide.encoding import TableEncoder
+from confide.intervals import InfiniteIntervalWarning, Intervals, IntervalSets
+from confide.methods.registry import method as method_by_name
+from confide.study import Study
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from confide.methods._arm import ArmEstimator
+
+
+class CounterfactualIntervals(BaseEstimator):
+    """Prediction intervals for the outcome under each treatment, and for individual treatment effects.
+
+    Parameters
+    ----------
+    method : str or arm estimator, default "transfer"
+        A name in ``METHODS``, or an unfitted arm estimator, which is cloned for each arm.
+    alpha : float, default None
+        Miscoverage level of the outcome intervals and of the effect intervals. None keeps the estimator's own
+        level (0.1 for a name).
+    effect : {"bonferroni"}
+        How the arms' intervals become an interval for the effect.
+    arm_alpha : float, default None
+        Level of each arm inside the effect, whose promise is then 1 - 2·arm_alpha. None: alpha/2, so that
+        the effect's promise is 1 - alpha.
+    encoder : "auto" or transformer
+        How covariates become numbers, fitted once for all arms. "auto": `confide.encoding.TableEncoder`.
+    random_state : int, RandomState instance or None
+        Seed of each arm. None keeps the estimator's own.
+    n_jobs : int, default None
+        Arms fitted at the same time, as in joblib.
+
+    Attributes
+    ----------
+    treatments_ : array
+        The treatment labels, in order.
+    arms_ : dict
+        The fitted arm estimator of each label.
+    encoder_ : transformer
+        The fitted encoder.
+
+    Notes
+    -----
+    Promises are marginal, over calibration and new rows together, for new rows from the trial's population. They
+    assume that the trial assigned treatment independently of covariates and potential outcomes with a constant
+    probability, and that no unit stands in both tables.
+    """
+
+    def __init__(
+        self,
+        method: Any = "transfer",
+        alpha: float | None = None,
+        effect: str = "bonferroni",
+        arm_alpha: float | None = None,
+        encoder: Any = "auto",
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.method = method
+        self.alpha = alpha
+        self.effect = effect
+        self.arm_alpha = arm_alpha
+        self.encoder = encoder
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, y: Any, treatment: Any, trial: Any) -> Self:
+        """Fit every arm.
+
+        Parameters
+        ----------
+        X : frame or (n, d) array
+            Covariates: any data frame that narwhals reads, or an array.
+        y : (n,) array
+            Outcomes.
+        treatment : (n,) array
+            Treatment labels, any number of them.
+        trial : (n,) boolean array
+            True for rows of the randomised trial.
+        """
+        with all_or_nothing(self):
+            study = Study(X, y, treatment, trial)
+            arm = self._arm()
+            effect = check_effect(self.effect)
+            treatments = np.unique(study.treatment)
+            self.encoder_ = TableEncoder() if self.encoder == "auto" else clone(self.encoder)
+            encoded = _dense(self.encoder_.fit_transform(study.X))
+            arms = Parallel(n_jobs=self.n_jobs)(delayed(_fit_arm)(arm, encoded, study, label) for label in treatments)
+            self.treatments_ = treatments
+            self.arms_: dict[Any, ArmEstimator] = dict(zip(treatments.tolist(), arms, strict=True))
+            self.n_features_in_ = getattr(self.encoder_, "n_features_in_", encoded.shape[1])
+            self.effect_ = effect.fit(self.arms_, self._arm_alpha())
+        self._warn_of_shortage()
+        return self
+
+    def predict(self, X: Any, treatment: Any) -> NDArray[np.float64]:
+        """Return point predictions under a treatment: one label, or one label a row."""
+        parts, order = self._ask_arms("predict", X, treatment)
+        return np.concatenate(parts)[order]
+
+    def predict_interval(self, X: Any, treatment: Any) -> Intervals:
+        """Return an interval a row for the outcome under a treatment: one label, or one label a row."""
+        parts, order = self._ask_arms("predict_interval", X, treatment)
+        return Intervals(*np.concatenate(parts)[order].T)
+
+    def predict_set(self, X: Any, treatment: Any) -> IntervalSets:
+        """Return a prediction set a row for the outcome under a treatment: one label, or one label a row."""
+        parts, order = self._ask_arms("predict_set", X, treatment)
+        return IntervalSets.concatenate(parts).take(order)
+
+    def predict_effect(self, X: Any, treated: Any = None, control: Any = None) -> NDArray[np.float64]:
+        """Return point predictions of Y(treated) - Y(control); with two arms the second against the first."""
+        treated, control = self._pair(treated, control)
+        encoded = self._encode(X)
+        return self.arms_[treated].predict(encoded) - self.arms_[control].predict(encoded)
+
+    def predict_effect_interval(self, X: Any, treated: Any = None, control: Any = None) -> Intervals:
+        """Return an interval a row for Y(treated) - Y(control); with two arms the second against the first."""
+        treated, control = self._pair(treated, control)
+        return self.effect_.predict_interval(self._encode(X), treated, control)
+
+    def with_alpha(self, alpha: float) -> Self:
+        """Return a copy at another level: base models and ratios are kept."""
+        check_is_fitted(self)
+        check_alpha(alpha)
+        other = copy.copy(self)
+        other.alpha = alpha
+        other.arms_ = {label: arm.at(alpha) for label, arm in self.arms_.items()}
+        other.effect_ = check_effect(self.effect).fit(other.arms_, other._arm_alpha())  # noqa: SLF001
+        other._warn_of_shortage()  # noqa: SLF001
+        return other
+
+    def _arm(self) -> ArmEstimator:
+        """Return the unfitted estimator that each arm gets a clone of."""
+        if self.alpha is not None:
+            check_alpha(self.alpha)
+        if self.arm_alpha is not None:
+            check_alpha(self.arm_alpha, "arm_alpha")
+        arm: ArmEstimator = method_by_name(self.method) if isinstance(self.method, str) else clone(self.method)
+        overrides = {"alpha": self.alpha, "random_state": self.random_state}
+        arm.set_params(**{name: value for name, value in overrides.items() if value is not None})
+        return arm
+
+    def _arm_alpha(self) -> Any:
+        """Return the level of each arm inside the effect, exact."""
+        if self.arm_alpha is not None:
+            return self.arm_alpha
+        return check_alpha(next(iter(self.arms_.values())).alpha) / 2
+
+    def _encode(self, X: Any) -> NDArray[np.float64]:
+        check_is_fitted(self)
+        return _dense(self.encoder_.transform(X))
+
+    def _ask_arms(self, question: str, X: Any, treatment: Any) -> tuple[list[Any], NDArray[np.intp]]:
+        """Return the arms' answers for their rows, and the order that puts them back into the rows of X."""
+        encoded = self._encode(X)
+        labels = np.asarray(treatment)
+        if labels.ndim and labels.shape != (len(encoded),):
+            raise ValueError(f"treatment must be one label or {len(encoded)} labels, got shape {labels.shape}.")
+        chosen = np.unique(labels).tolist()
+        rows = [np.flatnonzero(np.broadcast_to(labels == label, len(encoded))) for label in chosen]
+        answers = [
+            getattr(self._known_arm(label), question)(encoded[index]) for label, index in zip(chosen, rows, strict=True)
+        ]
+        return answers, np.argsort(np.concatenate(rows))
+
+    def _known_arm(self, label: Any) -> ArmEstimator:
+        if label not in self.arms_:
+            raise ValueError(f"treatment {label!r} is unknown; there are: {examples(self.arms_, 20)}.")
+        return self.arms_[label]
+
+    def _pair(self, treated: Any, control: Any) -> tuple[Any, Any]:
+        """Return both labels of an effect; None is filled in where there are two arms."""
+        check_is_fitted(self)
+        labels = list(self.arms_)
+        if (treated is None or control is None) and len(labels) != 2:
+            raise ValueError(
+                f"there are {len(labels)} treatments ({examples(labels)}): name both treated= and control=."
+            )
+        if treated is None:
+            treated = labels[1] if control is None or control == labels[0] else labels[0]
+        if control is None:
+            control = labels[0] if treated == labels[1] else labels[1]
+        for label in (treated, control):
+            self._known_arm(label)
+        if treated == control:
+            raise ValueError(f"treated and control must differ, got {treated!r} for both.")
+        return treated, control
+
+    def _warn_of_shortage(self) -> None:
+        """Warn once where the outcome intervals, or else the effect intervals, are infinite throughout."""
+        for what, arms in (("", self.arms_), ("effect intervals, ", self.effect_.arms_)):
+            found = {label: arm.shortage() for label, arm in arms.items()}
+            message = " ".join(f"treatment {label}: {what}{text}" for label, text in found.items() if text)
+            if message:
+                warnings.warn(message, InfiniteIntervalWarning, stacklevel=3)
+                return
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.input_tags.allow_nan = True
+        tags.input_tags.string = True
+        return tags
+
+
+def _fit_arm(arm: ArmEstimator, encoded: NDArray[np.float64], study: Study, label: Any) -> ArmEstimator:
+    """Return a clone of the arm fitted on the rows of one treatment."""
+    rows = study.treatment == label
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", InfiniteIntervalWarning)  # the caller warns once for all arms
+        try:
+            fitted: ArmEstimator = clone(arm).fit(
+                encoded[rows], study.y[rows], trial=study.trial[rows], population=encoded[~study.trial]
+            )
+        except ValueError as error:
+            raise ValueError(f"treatment {label}: {error}") from error
+    return fitted
+
+
+def _dense(matrix: Any) -> NDArray[np.float64]:
+    """Return an encoder's output as a matrix of floats."""
+    dense = matrix.toarray() if hasattr(matrix, "toarray") else matrix
+    return np.asarray(dense, dtype=np.float64)

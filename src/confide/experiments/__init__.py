@@ -1,0 +1,1 @@
+"""Studies: what the methods do on data whose truth is known."""

@@ -1,0 +1,152 @@
+"""What every prediction returns: one interval a row, or a union of intervals a row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import ArrayLike, DTypeLike, NDArray
+
+
+class InfiniteIntervalWarning(UserWarning):
+    """Intervals are infinite: an honest answer to too few calibration rows. The message says what would help."""
+
+
+@dataclass(frozen=True)
+class Intervals:
+    """Closed intervals, one a row; ``lower, upper = intervals`` unpacks them.
+
+    Ends may be infinite. An empty interval has NaN ends, width 0, and contains nothing.
+    """
+
+    lower: NDArray[np.float64]
+    upper: NDArray[np.float64]
+
+    def __post_init__(self) -> None:
+        if self.lower.ndim != 1 or self.lower.shape != self.upper.shape:
+            raise ValueError(
+                f"lower and upper must be two vectors of one length, got shapes "
+                f"{self.lower.shape} and {self.upper.shape}."
+            )
+
+    def __len__(self) -> int:
+        return len(self.lower)
+
+    def __iter__(self) -> Iterator[NDArray[np.float64]]:
+        return iter((self.lower, self.upper))
+
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
+        if copy is False:
+            raise ValueError("Intervals keep two vectors: an (n, 2) array is always a copy.")
+        return np.column_stack([self.lower, self.upper]).astype(dtype or np.float64, copy=False)
+
+    @property
+    def width(self) -> NDArray[np.float64]:
+        """Upper minus lower end; 0 where the interval is empty."""
+        return np.where(np.isnan(self.lower), 0.0, self.upper - self.lower)
+
+    @property
+    def infinite(self) -> NDArray[np.bool_]:
+        """Whether at least one end is infinite."""
+        return np.isinf(self.lower) | np.isinf(self.upper)
+
+    def contains(self, y: ArrayLike) -> NDArray[np.bool_]:
+        """Return whether each row's interval contains its outcome (or the one outcome given)."""
+        y = np.asarray(y, dtype=np.float64)
+        return (self.lower <= y) & (y <= self.upper)
+
+    def clip(self, lo: float, hi: float) -> Intervals:
+        """Return the intersection with [lo, hi]; an interval wholly outside becomes empty."""
+        lower, upper = np.maximum(self.lower, lo), np.minimum(self.upper, hi)
+        empty = ~(lower <= upper)
+        return Intervals(np.where(empty, np.nan, lower), np.where(empty, np.nan, upper))
+
+    def to_frame(self, backend: Any = "pyarrow") -> Any:
+        """Return a frame with the columns ``lower`` and ``upper``.
+
+        ``backend`` is "pyarrow", or "pandas" or "polars" where it is installed.
+        """
+        import narwhals as nw  # noqa: PLC0415  (only here, so that plain arrays never pay for it)
+
+        return nw.from_dict({"lower": self.lower, "upper": self.upper}, backend=backend).to_native()
+
+
+@dataclass(frozen=True)
+class IntervalSets:
+    """A union of disjoint closed intervals for each row.
+
+    Row i owns the components ``starts[i]`` to ``starts[i + 1]`` of ``lower`` and ``upper``, in increasing
+    order; ``sets[i]`` gives them as a (components, 2) array. A row without components is the empty set.
+    """
+
+    lower: NDArray[np.float64]
+    upper: NDArray[np.float64]
+    starts: NDArray[np.intp]
+
+    @classmethod
+    def of(cls, intervals: Intervals) -> IntervalSets:
+        """Return sets of one interval each; an empty interval becomes the empty set."""
+        present = ~np.isnan(intervals.lower)
+        starts = np.concatenate([[0], np.cumsum(present)])
+        return cls(intervals.lower[present], intervals.upper[present], starts)
+
+    @classmethod
+    def concatenate(cls, parts: list[IntervalSets]) -> IntervalSets:
+        """Return the rows of all parts, in order."""
+        counts = [np.diff(part.starts) for part in parts]
+        starts = np.concatenate([[0], np.cumsum(np.concatenate([[], *counts]))]).astype(np.intp)
+        lower = np.concatenate([[], *(part.lower for part in parts)])
+        upper = np.concatenate([[], *(part.upper for part in parts)])
+        return cls(lower, upper, starts)
+
+    def take(self, order: NDArray[np.intp]) -> IntervalSets:
+        """Return the sets of those rows, in that order."""
+        counts = self.components[order]
+        starts = np.concatenate([[0], np.cumsum(counts)])
+        index = np.arange(starts[-1]) + np.repeat(self.starts[:-1][order] - starts[:-1], counts)
+        return IntervalSets(self.lower[index], self.upper[index], starts)
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    def __getitem__(self, row: int) -> NDArray[np.float64]:
+        components = slice(*self.starts[range(len(self))[row] :][:2])
+        return np.column_stack([self.lower[components], self.upper[components]])
+
+    def __iter__(self) -> Iterator[NDArray[np.float64]]:
+        return (self[row] for row in range(len(self)))
+
+    @property
+    def components(self) -> NDArray[np.intp]:
+        """How many intervals each row's set has."""
+        return np.diff(self.starts)
+
+    @property
+    def rows(self) -> NDArray[np.intp]:
+        """The row that each component belongs to."""
+        return np.repeat(np.arange(len(self)), self.components)
+
+    @property
+    def measure(self) -> NDArray[np.float64]:
+        """Total length of each row's set."""
+        measure: NDArray[np.float64] = np.bincount(self.rows, self.upper - self.lower, len(self)).astype(np.float64)
+        return measure
+
+    def hull(self) -> Intervals:
+        """Return the smallest interval around each row's set; NaN ends where the set is empty."""
+        lower, upper = np.full((2, len(self)), np.nan)
+        present = self.components > 0
+        lower[present] = self.lower[self.starts[:-1][present]]
+        upper[present] = self.upper[self.starts[1:][present] - 1]
+        return Intervals(lower, upper)
+
+    def contains(self, y: ArrayLike) -> NDArray[np.bool_]:
+        """Return whether each row's set contains its outcome (or the one outcome given)."""
+        y = np.broadcast_to(np.asarray(y, dtype=np.float64), len(self))[self.rows]
+        hits = (self.lower <= y) & (y <= self.upper)
+        return np.bincount(self.rows, weights=hits, minlength=len(self)) > 0

@@ -1,0 +1,213 @@
+"""What all methods share: one arm's rows, checked parameters, points, intervals and sets."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import warnings
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from confide.checks import all_or_nothing, check_lengths, check_outcome, check_outcome_range, check_trial
+from confide.conformal.quantile import Calibration, check_alpha, check_weights, rows_needed
+from confide.intervals import InfiniteIntervalWarning, Intervals, IntervalSets
+from confide.learners import learn, seeded
+from confide.ratio import check_ratio
+from confide.scores import check_score
+from confide.splits import Rows, join, spawn_seeds, split
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+
+@dataclass(frozen=True)
+class Arm:
+    """The rows of one treatment, by source, and how its parts are seeded."""
+
+    trial: Rows
+    observational: Rows
+    population: NDArray[np.float64] | None
+    calibration: float
+    split_seed: int
+    base_seed: int
+    ratio_seed: int
+
+    def split(self, rows: Rows) -> tuple[Rows, Rows]:
+        """Return fit rows and calibration rows."""
+        return split(rows, self.calibration, self.split_seed)
+
+
+class ArmEstimator(BaseEstimator, ABC):
+    """Prediction intervals for one arm; a method fills in `_fit`.
+
+    `_fit` sets ``score_``, ``base_`` and ``calibration_`` (the methods with weights also ``ratio_``), and
+    names what it cannot do without in ``_needs`` and what it calibrates on in ``_calibrates_on``.
+    """
+
+    _needs: ClassVar[dict[str, int]]
+    _calibrates_on: ClassVar[str]
+
+    # The parameters that all methods have.
+    base: Any
+    score: Any
+    calibration: float
+    alpha: float
+    outcome_range: tuple[float, float] | None
+    random_state: Any
+    # What fit learns.
+    base_: Any
+    ratio_: Any
+    calibration_: Calibration
+    outcome_range_: tuple[float, float] | None
+    n_features_in_: int
+
+    def __new__(cls, *_: Any, **params: Any) -> Self:
+        """Refuse a parameter that the class lacks, and list those it has."""
+        known = [name for name in inspect.signature(cls.__init__).parameters if name != "self"]
+        unknown = [name for name in params if name not in known]
+        if unknown:
+            raise TypeError(f"{cls.__name__} has no parameter {unknown[0]!r}; it has: {', '.join(known)}.")
+        return object.__new__(cls)
+
+    def fit(self, X: Any, y: Any, *, trial: Any, population: Any = None) -> Self:
+        """Fit on one arm's rows.
+
+        Parameters
+        ----------
+        X : (n, d) array
+            Covariates, as numbers; NaN marks a missing one.
+        y : (n,) array
+            Outcomes under this arm's treatment.
+        trial : (n,) boolean array
+            True for rows of the randomised trial, False for observational rows.
+        population : (N, d) array, default None
+            Covariates of the whole observational table, all arms. Only `WCP` looks at it.
+        """
+        with all_or_nothing(self):
+            check_alpha(self.alpha)
+            if not (isinstance(self.calibration, float) and 0 < self.calibration < 1):
+                raise ValueError(
+                    f"calibration is the share of rows that calibrate, strictly between 0 and 1, "
+                    f"got {self.calibration!r}."
+                )
+            X = validate_data(self, X, ensure_min_samples=2, ensure_all_finite="allow-nan", dtype=np.float64)
+            y, trial = check_outcome(y), check_trial(trial)
+            check_lengths(X=X, y=y, trial=trial)
+            self.outcome_range_ = check_outcome_range(self.outcome_range, y)
+            seeds = spawn_seeds(self.random_state, 3)
+            rows = Rows(X, y)
+            arm = Arm(rows[trial], rows[~trial], population, self.calibration, *seeds)
+            for source, least in self._needs.items():
+                if len(getattr(arm, source)) < least:
+                    raise ValueError(
+                        f"{type(self).__name__} needs at least {least} {source} row{'s' * (least > 1)}, "
+                        f"got {len(getattr(arm, source))}."
+                    )
+            self.score_ = check_score(self.score)
+            self._fit(arm)
+        self._warn_of_shortage()
+        return self
+
+    @abstractmethod
+    def _fit(self, arm: Arm) -> None:
+        """Learn the base model and the weights, and keep the calibration."""
+
+    def _learn(self, rows: Rows, arm: Arm) -> Any:
+        return learn(self.base, rows, arm.base_seed)
+
+    def _learn_ratio(self, ratio: Any, numerator: Any, denominator: Any, arm: Arm) -> Any:
+        return seeded(check_ratio(ratio), arm.ratio_seed).fit(numerator, denominator)
+
+    def _calibrate(self, rows: Rows, *, weighted: bool = False) -> Calibration:
+        """Return the calibration on the rows, weighted by ``ratio_`` where the method weighs."""
+        scores = self.score_.score(self.base_.predict(rows.X), rows.y)
+        if not weighted:
+            return Calibration.of(scores)
+        weights = self._weigh(rows.X, rows.y)
+        if not weights.any():
+            raise ValueError(
+                f"the ratio is zero on all {len(rows)} calibration rows, so nothing can be calibrated. "
+                "Check the ratio, or whether trial and observational rows overlap at all."
+            )
+        return Calibration.of(scores, weights)
+
+    def _weigh(self, X: NDArray[np.float64], y: NDArray[np.float64] | float = np.nan) -> NDArray[np.float64]:
+        """Return the fitted ratio at covariates and outcomes."""
+        return check_weights(self.ratio_.predict(join(X, y)), "the ratio")
+
+    def shortage(self) -> str | None:
+        """Return why all intervals are infinite, and what would help; None where they need not be."""
+        needed, present = (
+            rows_needed(self.alpha),
+            int(np.count_nonzero(np.diff(self.calibration_.cumulative))),
+        )
+        if present >= needed:
+            return None
+        reach = "infinite" if self.outcome_range_ is None else "the whole outcome range"
+        return (
+            f"alpha={float(self.alpha):g} needs {needed} {self._calibrates_on} calibration rows for a finite "
+            f"interval; there {'is' if present == 1 else 'are'} {present}. All intervals are {reach}. "
+            f"Use a larger alpha or more {self._calibrates_on} rows."
+        )
+
+    def predict(self, X: Any) -> NDArray[np.float64]:
+        """Return point predictions of the outcome under this arm's treatment."""
+        X = self._check_new(X)
+        points = self.score_.point(self.base_.predict(X))
+        return points if self.outcome_range_ is None else np.clip(points, *self.outcome_range_)
+
+    def predict_interval(self, X: Any) -> Intervals:
+        """Return one interval a row; an end may be infinite."""
+        X = self._check_new(X)
+        quantile = self.calibration_.quantile(self.alpha, self._test_weight(X))
+        return self._clip(self.score_.interval(self.base_.predict(X), quantile))
+
+    def predict_set(self, X: Any) -> IntervalSets:
+        """Return one prediction set a row; here a single interval."""
+        return IntervalSets.of(self.predict_interval(X))
+
+    def with_alpha(self, alpha: float) -> Self:
+        """Return a copy at another level; base model and ratio are kept, nothing is fitted again."""
+        other = self.at(alpha)
+        other._warn_of_shortage()  # noqa: SLF001  (our own copy)
+        return other
+
+    def at(self, alpha: Any) -> Self:
+        """Return what `with_alpha` returns, without a warning: for callers that warn in their own words."""
+        check_is_fitted(self)
+        check_alpha(alpha)
+        other = copy.copy(self)
+        other.alpha = alpha
+        return other
+
+    def _warn_of_shortage(self) -> None:
+        if shortage := self.shortage():
+            warnings.warn(shortage, InfiniteIntervalWarning, stacklevel=3)
+
+    def _test_weight(self, _: NDArray[np.float64]) -> ArrayLike:
+        """Return the weight of new rows: 1, or one a row where the method weighs."""
+        return 1.0
+
+    def _clip(self, intervals: Intervals) -> Intervals:
+        return intervals if self.outcome_range_ is None else intervals.clip(*self.outcome_range_)
+
+    def _check_new(self, X: Any) -> NDArray[np.float64]:
+        check_is_fitted(self)
+        checked: NDArray[np.float64] = validate_data(
+            self, X, reset=False, ensure_all_finite="allow-nan", dtype=np.float64
+        )
+        return checked
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "calibration_")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.input_tags.allow_nan = True
+        return tags

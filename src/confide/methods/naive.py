@@ -1,0 +1,57 @@
+"""`naive`: split conformal prediction on the trial alone (Algorithm 1)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from confide.methods._arm import Arm, ArmEstimator
+
+if TYPE_CHECKING:
+    from confide.conformal import Calibration
+
+
+class Naive(ArmEstimator):
+    """Base model on the trial's fit rows, calibrated on its other rows; observational rows are not used.
+
+    Promise: coverage ≥ 1-α (Eq. 7 of the paper), marginally over calibration and new rows.
+
+    Parameters
+    ----------
+    base : regressor, default None
+        Any scikit-learn regressor; None is `confide.learners.AutoRegressor`.
+    score : {"absolute"}
+        Nonconformity score.
+    calibration : float
+        Share of the trial rows that calibrate.
+    alpha : float
+        Miscoverage level.
+    outcome_range : (float, float), default None
+        Declared bounds of the outcome: intervals are intersected with them, outcomes outside are refused.
+    random_state : int, RandomState instance or None
+        Decides everything random.
+    """
+
+    _needs: ClassVar = {"trial": 2}
+    _calibrates_on: ClassVar = "trial"
+
+    def __init__(
+        self,
+        *,
+        base: Any = None,
+        score: Any = "absolute",
+        calibration: float = 0.5,
+        alpha: float = 0.1,
+        outcome_range: tuple[float, float] | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.base = base
+        self.score = score
+        self.calibration = calibration
+        self.alpha = alpha
+        self.outcome_range = outcome_range
+        self.random_state = random_state
+
+    def _fit(self, arm: Arm) -> None:
+        fit, calibration = arm.split(arm.trial)
+        self.base_ = self._learn(fit, arm)
+        self.calibration_: Calibration = self._calibrate(calibration)

@@ -1,0 +1,96 @@
+"""`wcp`: weighted conformal prediction by the propensity score (Lei and Candès)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from sklearn.linear_model import LogisticRegression
+
+from confide.learners import standardised
+from confide.methods._arm import Arm, ArmEstimator
+from confide.ratio import ClassifierRatio, PropensityRatio, check_ratio
+from confide.ratio.propensity import without
+from confide.splits import Rows, join
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from confide.conformal import Calibration
+
+
+class WCP(ArmEstimator):
+    """Base model and calibration on observational rows, weighted by P(t)/ê(x).
+
+    Promise: coverage ≥ 1-α-½E|ŵ-w|, only if there is no hidden confounding and the covariates of trial and
+    observational rows agree. With hidden confounding it covers less, which is why it is here: it shows what
+    the observational data alone would claim.
+
+    Parameters
+    ----------
+    base, score, calibration, alpha, outcome_range, random_state
+        As in `Naive`; ``calibration`` is the share of observational rows.
+    ratio : density ratio or name, default None
+        A ratio on covariates. None: `PropensityRatio`, logistic regression on the observational fit rows of
+        all arms, for which ``fit`` needs ``population``. Without a population the arm's trial covariates
+        stand in for it, and a logistic classifier tells them from the arm's observational ones.
+    """
+
+    _needs: ClassVar = {"observational": 2}
+    _calibrates_on: ClassVar = "observational"
+
+    def __init__(
+        self,
+        *,
+        base: Any = None,
+        score: Any = "absolute",
+        calibration: float = 0.5,
+        alpha: float = 0.1,
+        outcome_range: tuple[float, float] | None = None,
+        random_state: Any = None,
+        ratio: Any = None,
+    ) -> None:
+        self.base = base
+        self.score = score
+        self.calibration = calibration
+        self.alpha = alpha
+        self.outcome_range = outcome_range
+        self.random_state = random_state
+        self.ratio = ratio
+
+    def _fit(self, arm: Arm) -> None:
+        fit, calibration = arm.split(arm.observational)
+        if arm.population is None:
+            everyone, default = self._trial_covariates(arm), _logistic_contrast()
+        else:
+            everyone, default = _fit_rows_of_all_arms(arm, fit), PropensityRatio()
+        ratio = default if self.ratio is None else check_ratio(self.ratio)
+        if "y" in getattr(ratio, "on", "xy"):
+            raise ValueError(f"wcp weighs by covariates only: the ratio needs on='x', got {ratio!r}.")
+        self.base_ = self._learn(fit, arm)
+        self.ratio_ = self._learn_ratio(ratio, join(everyone), join(fit.X), arm)
+        self.calibration_: Calibration = self._calibrate(calibration, weighted=True)
+
+    def _test_weight(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
+        return self._weigh(X)
+
+    def _trial_covariates(self, arm: Arm) -> NDArray[np.float64]:
+        if not len(arm.trial):
+            raise ValueError(
+                "WCP needs the covariates of the population: pass population= (all arms' observational "
+                "covariates), or at least one trial row to stand in for it."
+            )
+        return arm.trial.X
+
+
+def _fit_rows_of_all_arms(arm: Arm, fit: Rows) -> NDArray[np.float64]:
+    """Return the observational fit rows of all arms: this arm's, and the same share of the others'."""
+    others = without(np.asarray(arm.population, dtype=np.float64), arm.observational.X)
+    if len(others) > 1:
+        others = arm.split(Rows(others, np.zeros(len(others))))[0].X
+    return np.concatenate([others, fit.X])
+
+
+def _logistic_contrast() -> ClassifierRatio:
+    """Return the ratio that stands in for the propensity where only the trial shows the population."""
+    return ClassifierRatio(standardised(LogisticRegression(max_iter=1000)), on="x")

@@ -1,0 +1,70 @@
+"""The one interface of all density ratios r(x, y) = p(trial) / p(observational)."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from confide.checks import suggest
+from confide.conformal.quantile import check_weights
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+ON = {"xy": slice(None), "x": slice(None, -1), "y": slice(-1, None)}
+
+
+class DensityRatio(BaseEstimator, ABC):
+    """Ratio of the density of numerator rows to that of denominator rows.
+
+    Rows are the encoded covariates, then the outcome as the last column. ``on`` says which of them the ratio
+    looks at: "xy" both, "x" the covariates only, "y" the outcome only. A family fills in `_fit` and `_ratio`,
+    which see those columns alone; this class checks what goes in and what comes out.
+    """
+
+    on: str
+
+    def fit(self, numerator: ArrayLike, denominator: ArrayLike) -> Self:
+        """Learn the ratio from numerator rows (trial) and denominator rows (observational)."""
+        numerator, denominator = (np.asarray(rows, dtype=np.float64) for rows in (numerator, denominator))
+        for name, rows in (("numerator", numerator), ("denominator", denominator)):
+            if rows.ndim != 2 or not len(rows):
+                raise ValueError(f"the {name} must be a table with at least one row, got shape {rows.shape}.")
+        if numerator.shape[1] != denominator.shape[1]:
+            raise ValueError(
+                f"numerator and denominator must have the same columns, "
+                f"got {numerator.shape[1]} and {denominator.shape[1]}."
+            )
+        columns = self._columns()
+        self._fit(numerator[:, columns], denominator[:, columns])
+        self.n_columns_ = numerator.shape[1]
+        return self
+
+    def predict(self, rows: ArrayLike) -> NDArray[np.float64]:
+        """Return r̂, one finite value ≥ 0 a row."""
+        rows = np.asarray(rows, dtype=np.float64)
+        if rows.ndim != 2 or rows.shape[1] != self.n_columns_:
+            raise ValueError(
+                f"rows must have the {self.n_columns_} columns of fit (covariates, then the outcome), "
+                f"got shape {rows.shape}."
+            )
+        ratio = check_weights(self._ratio(rows[:, self._columns()]), f"{type(self).__name__}'s ratio")
+        if ratio.shape != (len(rows),):
+            raise ValueError(f"a density ratio must give one value a row, got shape {ratio.shape}.")
+        return ratio
+
+    def _columns(self) -> slice:
+        if self.on not in ON:
+            raise ValueError(f"on={self.on!r} is unknown; {suggest(self.on, ON)}")
+        return ON[self.on]
+
+    @abstractmethod
+    def _fit(self, numerator: NDArray[np.float64], denominator: NDArray[np.float64]) -> None:
+        """Learn from the columns that ``on`` selects."""
+
+    @abstractmethod
+    def _ratio(self, rows: NDArray[np.float64]) -> Any:
+        """Return r̂ for rows of the columns that ``on`` selects."""

@@ -1,0 +1,61 @@
+"""The ratio of weighted conformal prediction without hidden confounding: P(t)/e(x)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import numpy as np
+from sklearn.linear_model import LogisticRegression
+
+from confide.learners import standardised
+from confide.ratio.base import DensityRatio
+from confide.ratio.classifier import CLIP
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+class PropensityRatio(DensityRatio):
+    """P(t)/e(x) = p(x)/p(x|t), with e(x) = P(T = t | x) by logistic regression (Lei and Candès).
+
+    ``fit`` takes the covariates of the whole observational population as numerator and those of one arm as
+    denominator; the arm's rows must be among the population's. It looks at covariates only, and is therefore
+    blind to hidden confounding.
+    """
+
+    on = "x"
+
+    def _fit(self, numerator: NDArray[np.float64], denominator: NDArray[np.float64]) -> None:
+        others = without(numerator, denominator)
+        self.share_ = len(denominator) / len(numerator)
+        self.classifier_ = None
+        if len(others):
+            self.classifier_ = standardised(LogisticRegression(max_iter=1000)).fit(
+                np.concatenate([others, denominator]), np.repeat([0, 1], [len(others), len(denominator)])
+            )
+
+    def _ratio(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+        if self.classifier_ is None:  # one arm is the whole population: e(x) = P(t) = 1
+            return np.ones(len(rows))
+        propensity = np.maximum(self.classifier_.predict_proba(rows)[:, 1], CLIP)
+        ratio: NDArray[np.float64] = self.share_ / propensity
+        return ratio
+
+
+def without(rows: NDArray[np.float64], removed: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the rows with each of the removed ones taken out once; all of them must be there."""
+    waiting = Counter(row.tobytes() for row in np.ascontiguousarray(removed))
+    kept = np.ones(len(rows), dtype=bool)
+    for index, row in enumerate(np.ascontiguousarray(rows)):
+        key = row.tobytes()
+        if waiting.get(key):
+            waiting[key] -= 1
+            kept[index] = False
+    missing = waiting.total()
+    if missing:
+        raise ValueError(
+            f"{missing} of the arm's {len(removed)} observational rows are not in the population. "
+            "Give the covariates of the whole observational table, all arms, as population."
+        )
+    return rows[kept]

@@ -1,0 +1,56 @@
+"""Which rows fit and which calibrate, from the seed alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Covariates and outcomes of one source."""
+
+    X: NDArray[np.float64]
+    y: NDArray[np.float64]
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+    def __getitem__(self, index: NDArray[Any]) -> Rows:
+        return Rows(self.X[index], self.y[index])
+
+    def joined(self) -> NDArray[np.float64]:
+        """Return the rows as density ratios take them: covariates, then the outcome."""
+        return join(self.X, self.y)
+
+
+def join(X: NDArray[np.float64], y: NDArray[np.float64] | float = np.nan) -> NDArray[np.float64]:
+    """Return covariates, then the outcome as the last column; NaN where it is unknown."""
+    return np.column_stack([X, np.broadcast_to(y, len(X))])
+
+
+def spawn_seeds(random_state: Any, count: int) -> list[int]:
+    """Return independent integer seeds for the parts of a fit, so that no part shifts another's draws."""
+    entropy = int(check_random_state(random_state).randint(2**31 - 1))
+    return [int(seed) for seed in np.random.SeedSequence(entropy).generate_state(count)]
+
+
+def calibration_size(count: int, calibration: float) -> int:
+    """Return how many of count rows calibrate: the nearest to the share that leaves a row on each side."""
+    return min(max(round(count * calibration), 1), count - 1)
+
+
+def split(rows: Rows, calibration: float, seed: int) -> tuple[Rows, Rows]:
+    """Return the fit rows and the calibration rows, drawn at random; no row is in both.
+
+    ``calibration`` is the share of rows that calibrate. At least one row stays on each side.
+    """
+    order = np.random.default_rng(seed).permutation(len(rows))
+    size = calibration_size(len(rows), calibration)
+    return rows[order[size:]], rows[order[:size]]

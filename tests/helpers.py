@@ -1,0 +1,26 @@
+"""Small data that the tests share."""
+
+import numpy as np
+
+from confide.datasets import synthetic
+
+
+def arm_rows(n=200, m=40, d=2, shift=0.5, seed=0):
+    """One arm: n observational rows whose outcome is shifted, then m trial rows."""
+    rng = np.random.default_rng(seed)
+    trial = np.repeat([False, True], [n, m])
+    X = rng.standard_normal((n + m, d))
+    y = X[:, 0] + 0.5 * rng.standard_normal(n + m) + shift * ~trial
+    return X, y, trial
+
+
+def study_arrays(n=400, m=120, d=1, seed=0):
+    """The synthetic study as (X, y, treatment, trial)."""
+    observational = synthetic(n, d=d, random_state=seed)
+    trial = synthetic(m, d=d, randomized=True, random_state=seed + 10_000)
+    return (
+        np.concatenate([observational.X, trial.X]),
+        np.concatenate([observational.y, trial.y]),
+        np.concatenate([observational.treatment, trial.treatment]),
+        np.repeat([False, True], [n, m]),
+    )

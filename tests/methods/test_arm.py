@@ -1,0 +1,209 @@
+"""What all methods share: bad input, ranges, levels, seeds."""
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.dummy import DummyRegressor
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LinearRegression
+
+from confide import METHODS, WCP, WTCPDR, InfiniteIntervalWarning, Naive, Transfer, method
+from confide.ratio import ClassifierRatio, OracleRatio
+from helpers import arm_rows
+
+X, Y, TRIAL = arm_rows()
+ONE = OracleRatio(lambda rows: np.ones(len(rows)))
+
+
+def fast(name, **params):
+    """A method with a linear base, and where it has a ratio that is blind, a blind one."""
+    ratio = {"ratio": ONE} if name == "wtcp-dr" else {}
+    return method(name, **{"base": LinearRegression(), "random_state": 0, **ratio, **params})
+
+
+@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"y": Y[:-1]}, "numbers of rows differ: X has 240, y has 239"),
+        ({"trial": TRIAL[:-1]}, "numbers of rows differ: X has 240, y has 240, trial has 239"),
+        ({"trial": np.full(len(Y), 2)}, "boolean mask"),
+        ({"y": np.where(np.arange(len(Y)) == 3, np.nan, Y)}, "outcome must be finite: 1 of 240.*rows 3"),
+        ({"y": np.where(np.arange(len(Y)) == 3, np.inf, Y)}, "outcome must be finite"),
+        ({"X": np.where(X > 2, np.inf, X)}, "infinity"),
+        ({"params": {"alpha": 1.5}}, "alpha must lie strictly between 0 and 1, got 1.5"),
+        ({"params": {"alpha": 0}}, "alpha must lie strictly between 0 and 1, got 0"),
+        ({"params": {"calibration": 1.0}}, "calibration is the share.*got 1.0"),
+        ({"params": {"calibration": 3}}, "calibration is the share.*got 3"),
+        ({"params": {"score": "squared"}}, "score 'squared' is unknown; there are: absolute"),
+        ({"params": {"outcome_range": (0.0, 1.0)}}, r"outcomes lie outside outcome_range=\(0.0, 1.0\), such as"),
+        ({"params": {"outcome_range": (1.0, 0.0)}}, "low < high"),
+        ({"params": {"outcome_range": 3}}, "a pair"),
+    ],
+)
+def test_bad_input_is_a_clear_error_and_nothing_is_half_fitted(name, change, message):
+    data = {"X": X, "y": Y, "trial": TRIAL} | {key: value for key, value in change.items() if key != "params"}
+    arm = fast(name, **change.get("params", {}))
+    before = dict(vars(arm))
+    with pytest.raises(ValueError, match=message):
+        arm.fit(data["X"], data["y"], trial=data["trial"])
+    assert vars(arm) == before
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_a_failed_refit_keeps_the_old_fit(name):
+    arm = fast(name).fit(X, Y, trial=TRIAL)
+    before = np.asarray(arm.predict_interval(X[:4]))
+    with pytest.raises(ValueError, match="finite"):
+        arm.fit(np.ones((4, 7)), [1, 2, 3, np.nan], trial=[True, True, False, False])
+    np.testing.assert_array_equal(arm.predict_interval(X[:4]), before)
+
+
+NO_TRIAL, NO_OBSERVATIONAL = np.zeros(len(Y), dtype=bool), np.ones(len(Y), dtype=bool)
+
+
+@pytest.mark.parametrize(
+    ("name", "trial", "message"),
+    [
+        ("naive", NO_TRIAL, "Naive needs at least 2 trial rows, got 0"),
+        ("transfer", NO_TRIAL, "Transfer needs at least 1 trial row, got 0"),
+        ("transfer", NO_OBSERVATIONAL, "Transfer needs at least 1 observational row, got 0"),
+        ("wcp", NO_OBSERVATIONAL, "WCP needs at least 2 observational rows, got 0"),
+        ("wcp", NO_TRIAL, "WCP needs the covariates of the population: pass population="),
+        ("wtcp-dr", NO_TRIAL, "WTCPDR needs at least 1 trial row, got 0"),
+        ("wtcp-dr", NO_OBSERVATIONAL, "WTCPDR needs at least 2 observational rows, got 0"),
+    ],
+)
+def test_a_missing_source(name, trial, message):
+    with pytest.raises(ValueError, match=message):
+        fast(name).fit(X, Y, trial=trial)
+
+
+def test_a_source_that_is_not_needed_may_be_missing():
+    assert len(fast("naive").fit(X, Y, trial=NO_OBSERVATIONAL).predict_interval(X)) == len(X)
+    assert len(fast("wcp").fit(X, Y, trial=NO_TRIAL, population=X).predict_interval(X)) == len(X)
+
+
+@pytest.mark.parametrize("ratio", [OracleRatio(lambda rows: np.zeros(len(rows)), on=on) for on in ("xy", "x")])
+def test_a_ratio_that_is_zero_everywhere(ratio):
+    for arm in [WTCPDR(ratio=ratio), *([WCP(ratio=ratio)] if ratio.on == "x" else [])]:
+        with pytest.raises(ValueError, match="the ratio is zero on all 100 calibration rows"):
+            arm.fit(X, Y, trial=TRIAL)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_predict_before_fit_and_with_other_columns(name):
+    with pytest.raises(NotFittedError):
+        fast(name).predict_interval(X)
+    arm = fast(name).fit(X, Y, trial=TRIAL)
+    for question in (arm.predict, arm.predict_interval, arm.predict_set):
+        with pytest.raises(ValueError, match="X has 3 features, but"):
+            question(np.ones((2, 3)))
+
+
+def test_unknown_names_and_parameters():
+    with pytest.raises(ValueError, match="method 'naiv' is unknown; did you mean naive"):
+        method("naiv")
+    with pytest.raises(TypeError, match="Naive has no parameter 'ratio'; it has: base, score, calibration, alpha"):
+        Naive(ratio=None)
+    with pytest.raises(TypeError, match="Transfer has no parameter 'tolerance'"):
+        method("transfer", tolerance=1)
+    with pytest.raises(ValueError, match="base_on='trail' is unknown; did you mean trial"):
+        Transfer(base_on="trail").fit(X, Y, trial=TRIAL)
+    with pytest.raises(ValueError, match="tolerance must be positive"):
+        WTCPDR(tolerance=0).fit(X, Y, trial=TRIAL)
+    with pytest.raises(ValueError, match="wcp weighs by covariates only"):
+        WCP(ratio=ClassifierRatio()).fit(X, Y, trial=TRIAL)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_the_seed_decides_everything(name):
+    one, two = (method(name, random_state=5).fit(X, Y, trial=TRIAL).predict_interval(X[:20]) for _ in range(2))
+    np.testing.assert_array_equal(one, two)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_with_alpha_is_a_fit_at_that_level(name):
+    arm = fast(name, alpha=0.1).fit(X, Y, trial=TRIAL)
+    other = arm.with_alpha(0.3)
+    np.testing.assert_allclose(
+        other.predict_interval(X), fast(name, alpha=0.3).fit(X, Y, trial=TRIAL).predict_interval(X)
+    )
+    assert arm.alpha == 0.1
+    assert (other.predict_interval(X).width < arm.predict_interval(X).width).all()
+    with pytest.raises(ValueError, match="alpha"):
+        arm.with_alpha(2)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_the_outcome_range_intersects_intervals_and_clips_points(name):
+    low, high = Y.min() - 0.1, Y.max() + 0.1
+    free, bound = (fast(name, alpha=0.05, outcome_range=r).fit(X, Y, trial=TRIAL) for r in (None, (low, high)))
+    far = 5 * X
+    np.testing.assert_array_equal(bound.predict(far), np.clip(free.predict(far), low, high))
+    intervals = bound.predict_interval(far)
+    present = ~np.isnan(intervals.lower)
+    assert (intervals.lower[present] >= low).all()
+    assert (intervals.upper[present] <= high).all()
+    assert (~present).any()  # a prediction far outside the range has an empty interval
+    assert (intervals.width[~present] == 0).all()
+    if name != "wtcp-dr":
+        np.testing.assert_array_equal(intervals, free.predict_interval(far).clip(low, high))
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_a_constant_outcome_works(name):
+    y = np.full(len(Y), 0.1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        intervals = method(name, random_state=0).fit(X, y, trial=TRIAL).predict_interval(X[:10])
+    assert intervals.contains(0.1).all()
+    assert (intervals.width < 1e-9).all()
+
+
+@pytest.mark.parametrize(
+    ("name", "observational", "trial", "source"),
+    [("naive", 0, 2, "trial"), ("transfer", 5, 1, "trial"), ("wcp", 2, 5, "observational")],
+)
+def test_one_calibration_row_gives_infinite_intervals_and_one_warning(name, observational, trial, source):
+    rows = np.r_[np.flatnonzero(~TRIAL)[:observational], np.flatnonzero(TRIAL)[:trial]]
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        arm = fast(name).fit(X[rows], Y[rows], trial=TRIAL[rows])
+        intervals = arm.predict_interval(X[:7])
+    assert intervals.infinite.all()
+    assert intervals.contains(1e9).all()
+    assert [warning.category for warning in caught] == [InfiniteIntervalWarning]
+    assert f"alpha=0.1 needs 9 {source} calibration rows for a finite interval; there is 1" in str(caught[0].message)
+    assert caught[0].filename == __file__
+
+
+def test_too_few_rows_for_another_level():
+    arm = fast("transfer", alpha=0.5).fit(X, Y, trial=TRIAL)
+    with pytest.warns(InfiniteIntervalWarning, match="alpha=0.01 needs 99 trial calibration rows.*there are 40"):
+        assert arm.with_alpha(0.01).predict_interval(X).infinite.all()
+
+
+def test_too_few_rows_with_a_range_give_the_range():
+    with pytest.warns(InfiniteIntervalWarning, match="All intervals are the whole outcome range"):
+        arm = fast("transfer", outcome_range=(-9, 9), alpha=0.01).fit(X, Y, trial=TRIAL)
+    np.testing.assert_array_equal(arm.predict_interval(X[:2]), [[-9, 9], [-9, 9]])
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_sets_and_intervals_agree(name):
+    arm = fast(name).fit(X, Y, trial=TRIAL)
+    np.testing.assert_array_equal(arm.predict_set(X).hull(), arm.predict_interval(X))
+
+
+def test_transfer_uses_all_rows_of_both_sources():
+    arm = Transfer(base=DummyRegressor()).fit(X, Y, trial=TRIAL)
+    assert arm.base_.constant_[0, 0] == pytest.approx(Y[~TRIAL].mean())
+    np.testing.assert_allclose(arm.calibration_.scores, np.sort(np.abs(Y[TRIAL] - Y[~TRIAL].mean())))
+
+
+def test_transfer_on_the_trial_is_naive():
+    one = Transfer(base_on="trial", random_state=2, base=LinearRegression()).fit(X, Y, trial=TRIAL)
+    two = Naive(random_state=2, base=LinearRegression()).fit(X, Y, trial=TRIAL)
+    np.testing.assert_array_equal(one.predict_interval(X), two.predict_interval(X))

@@ -1,0 +1,96 @@
+"""scikit-learn's own checks. They call fit(X, y): the classes below add only the mask that it then lacks."""
+
+import joblib
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from confide import METHODS, WCP, WTCPDR, CounterfactualIntervals, Naive, Transfer, method
+from confide.learners import standardised
+from confide.ratio import ClassifierRatio
+from helpers import arm_rows, study_arrays
+
+
+class WithMask:
+    def fit(self, X, y, *, trial=None):
+        return super().fit(X, y, trial=np.arange(X.shape[0]) % 3 == 0 if trial is None else trial)
+
+
+class CheckedNaive(WithMask, Naive): ...
+
+
+class CheckedTransfer(WithMask, Transfer): ...
+
+
+class CheckedWCP(WithMask, WCP): ...
+
+
+class CheckedWTCPDR(WithMask, WTCPDR): ...
+
+
+class CheckedCounterfactual(CounterfactualIntervals):
+    def fit(self, X, y, treatment=None, trial=None):
+        rows = np.arange(X.shape[0])
+        return super().fit(X, y, rows % 2 if treatment is None else treatment, rows % 3 < 2 if trial is None else trial)
+
+    def predict(self, X, treatment=0):
+        return super().predict(X, treatment)
+
+
+# One fast base model and level: the checks are about the interface, and their tables have 10 to 200 rows.
+FAST = {"base": standardised(Ridge()), "alpha": 0.5, "random_state": 0}
+CHECKED = [
+    CheckedNaive(**FAST),
+    CheckedTransfer(**FAST),
+    CheckedWCP(**FAST),
+    CheckedWTCPDR(**FAST, ratio=ClassifierRatio(standardised(LogisticRegression()))),
+    CheckedCounterfactual(Transfer(**FAST)),
+]
+
+
+SCORE = "`score` is the parameter that names the nonconformity score, as the contract has it, not a method"
+
+
+def expected_failed_checks(estimator):
+    if isinstance(estimator, CounterfactualIntervals):
+        return {}
+    return dict.fromkeys(
+        ["check_fit_score_takes_y", "check_n_features_in_after_fitting", "check_pipeline_consistency"], SCORE
+    )
+
+
+@pytest.mark.filterwarnings("ignore::confide.InfiniteIntervalWarning")
+@parametrize_with_checks(CHECKED, expected_failed_checks=expected_failed_checks)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_parameters_are_kept_as_given(name):
+    base = Ridge()
+    arm = method(name, base=base, alpha=0.2, random_state=3)
+    assert arm.get_params(deep=False)["base"] is base
+    copy = clone(arm).set_params(alpha=0.3)
+    assert (arm.alpha, copy.alpha, copy.random_state) == (0.2, 0.3, 3)
+    assert copy.base is not base
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_joblib_pickles_a_fitted_model(name, tmp_path):
+    X, y, trial = arm_rows()
+    arm = method(name, random_state=0).fit(X, y, trial=trial)
+    joblib.dump(arm, tmp_path / "arm.joblib")
+    again = joblib.load(tmp_path / "arm.joblib")
+    np.testing.assert_array_equal(again.predict_interval(X[:5]), arm.predict_interval(X[:5]))
+    np.testing.assert_array_equal(again.predict(X[:5]), arm.predict(X[:5]))
+
+
+def test_a_fitted_study_model_clones_and_pickles(tmp_path):
+    X, y, treatment, trial = study_arrays()
+    model = CounterfactualIntervals(Transfer(base=Ridge()), alpha=0.2, random_state=1).fit(X, y, treatment, trial)
+    assert not hasattr(clone(model), "arms_")
+    joblib.dump(model, tmp_path / "model.joblib")
+    again = joblib.load(tmp_path / "model.joblib")
+    np.testing.assert_array_equal(again.predict_effect_interval(X[:5]), model.predict_effect_interval(X[:5]))

@@ -1,0 +1,125 @@
+import datetime as dt
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from confide.encoding import MAX_CATEGORIES, TableEncoder
+
+COLUMNS = {
+    "age": [30, 40, None, 60],
+    "smoker": [True, False, None, True],
+    "city": ["Ulm", "Bern", "Ulm", None],
+    "visit": [dt.date(2024, 1, 1), dt.date(2024, 1, 3), None, dt.date(2023, 12, 31)],
+}
+DAY = 19_723  # 2024-01-01
+EXPECTED = {
+    "age": [30, 40, 40, 60],
+    "age is missing": [0, 0, 1, 0],
+    "smoker": [1, 0, 1, 1],
+    "smoker is missing": [0, 0, 1, 0],
+    "city = Bern": [0, 1, 0, 0],
+    "city = Ulm": [1, 0, 1, 0],
+    "city is missing": [0, 0, 0, 1],
+    "visit": [DAY, DAY + 2, DAY, DAY - 1],
+    "visit is missing": [0, 0, 1, 0],
+}
+
+
+def frames():
+    table = pa.table(COLUMNS)
+    pandas = pd.DataFrame(COLUMNS)
+    pandas["visit"] = pd.to_datetime(pandas["visit"])
+    categorical = pandas.assign(city=pandas["city"].astype("category"), age=pandas["age"].astype("Int64"))
+    return {
+        "pyarrow": table,
+        "polars": pl.DataFrame(COLUMNS),
+        "polars lazy": pl.LazyFrame(COLUMNS),
+        "polars categorical": pl.DataFrame(COLUMNS).with_columns(pl.col("city").cast(pl.Categorical)),
+        "pandas": pandas,
+        "pandas categorical": categorical,
+    }
+
+
+@pytest.mark.parametrize("kind", frames())
+def test_every_kind_of_frame_gives_the_same_matrix(kind):
+    encoder = TableEncoder().fit(frames()[kind])
+    assert encoder.get_feature_names_out().tolist() == list(EXPECTED)
+    np.testing.assert_array_equal(encoder.transform(frames()[kind]), np.column_stack(list(EXPECTED.values())))
+
+
+def test_frames_may_change_kind_order_and_gain_columns():
+    encoder = TableEncoder().fit(frames()["pandas"])
+    other = frames()["polars"].select("visit", "city", "smoker", "age").with_columns(extra=pl.lit("x"))
+    np.testing.assert_array_equal(encoder.transform(other), encoder.transform(frames()["pandas"]))
+
+
+def test_unseen_categories_and_new_missing_values():
+    encoder = TableEncoder().fit(pa.table({"age": [1.0, 3.0], "city": ["Ulm", "Bern"]}))
+    encoded = encoder.transform(pa.table({"age": [None, 2.0], "city": ["Rome", None]}))
+    np.testing.assert_array_equal(encoded, [[2, 0, 0], [2, 0, 0]])
+
+
+def test_columns_that_are_wholly_missing():
+    encoder = TableEncoder().fit(pa.table({"age": [1.0, 3.0], "city": ["Ulm", "Bern"]}))
+    np.testing.assert_array_equal(encoder.transform(pa.table({"age": pa.nulls(1), "city": pa.nulls(1)})), [[2, 0, 0]])
+    nothing = TableEncoder().fit(pa.table({"x": pa.nulls(2)}))
+    np.testing.assert_array_equal(nothing.transform(pa.table({"x": [7]})), [[7, 0]])
+
+
+def test_rare_categories_share_a_column_with_unseen_ones():
+    names = [f"c{index:02d}" for index in range(MAX_CATEGORIES + 5)]
+    table = pa.table({"c": names + names[:MAX_CATEGORIES]})
+    encoder = TableEncoder().fit(table)
+    encoded = encoder.transform(pa.table({"c": [names[0], names[-1], "new", None]}))
+    assert encoder.get_feature_names_out()[-1] == "c is rare"
+    assert encoded[:, 0].tolist() == [1, 0, 0, 0]
+    assert encoded[:, -1].tolist() == [0, 1, 1, 0]
+
+
+def test_arrays_by_position():
+    X = np.array([[1.0, np.nan], [3.0, 4.0]])
+    encoder = TableEncoder().fit(X)
+    np.testing.assert_array_equal(encoder.transform(X), [[1, 4, 1], [3, 4, 0]])
+    mixed = np.array([[1, "a"], [2, "b"]], dtype=object)
+    np.testing.assert_array_equal(TableEncoder().fit_transform(mixed), [[1, 1, 0], [2, 0, 1]])
+    frame = pd.DataFrame({"p": [1.0], "q": [2.0]})
+    np.testing.assert_array_equal(encoder.transform(frame), [[1, 2, 0]])
+
+
+@pytest.mark.parametrize(
+    ("X", "message"),
+    [
+        (pa.table({"agee": [1], "city": ["Ulm"]}), "columns missing: age; did you mean agee"),
+        (pa.table({"age": ["old"], "city": ["Ulm"]}), "column 'age' holds values that are not numbers"),
+        (pa.table({"age": [np.inf], "city": ["Ulm"]}), "column 'age' holds infinite values"),
+        (np.zeros((2, 2)), "give a table, not an array"),
+    ],
+)
+def test_bad_new_tables(X, message):
+    encoder = TableEncoder().fit(pa.table({"age": [1.0, 3.0], "city": ["Ulm", "Bern"]}))
+    with pytest.raises(ValueError, match=message):
+        encoder.transform(X)
+
+
+@pytest.mark.parametrize(
+    ("X", "message"),
+    [
+        (np.zeros(3), "Expected 2D array"),
+        (np.zeros((3, 0)), "0 feature"),
+        (np.zeros((0, 3)), "0 sample"),
+        (pa.table({}), "at least one column"),
+        (pa.table({"a": pa.array([], pa.float64())}), "no rows"),
+        (pd.DataFrame({"a": [1, "x", dt.date(2024, 1, 1)]}), "mixes kinds of values"),
+    ],
+)
+def test_bad_tables(X, message):
+    with pytest.raises(ValueError, match=message):
+        TableEncoder().fit(X)
+
+
+def test_a_wrong_number_of_columns():
+    with pytest.raises(ValueError, match="X has 3 features, but TableEncoder is expecting 2"):
+        TableEncoder().fit(np.zeros((2, 2))).transform(np.zeros((2, 3)))

@@ -1,0 +1,90 @@
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from confide import Intervals, IntervalSets
+
+INTERVALS = Intervals(np.array([0.0, -np.inf, np.nan, 2.0]), np.array([1.0, np.inf, np.nan, 2.0]))
+
+
+def test_unpacks_and_is_an_array():
+    lower, upper = INTERVALS
+    assert lower is INTERVALS.lower
+    assert upper is INTERVALS.upper
+    assert np.asarray(INTERVALS).shape == (4, 2)
+    np.testing.assert_array_equal(np.asarray(INTERVALS)[:, 1], upper)
+    assert np.asarray(INTERVALS, dtype=np.float32).dtype == np.float32
+    with pytest.raises(ValueError, match="copy"):
+        np.array(INTERVALS, copy=False)
+
+
+def test_width_and_containment():
+    np.testing.assert_array_equal(INTERVALS.width, [1, np.inf, 0, 0])
+    assert INTERVALS.infinite.tolist() == [False, True, False, False]
+    assert INTERVALS.contains([0.0, 1e300, 0.0, 2.0]).tolist() == [True, True, False, True]
+    assert INTERVALS.contains(1.0).tolist() == [True, True, False, False]
+    assert not INTERVALS.contains([np.nan] * 4).any()
+
+
+def test_clip_intersects():
+    clipped = INTERVALS.clip(0.5, 1.5)
+    np.testing.assert_array_equal(clipped, [[0.5, 1], [0.5, 1.5], [np.nan, np.nan], [np.nan, np.nan]])
+
+
+@pytest.mark.parametrize(
+    ("backend", "kind"), [("pyarrow", pa.Table), ("pandas", pd.DataFrame), ("polars", pl.DataFrame)]
+)
+def test_to_frame(backend, kind):
+    frame = INTERVALS.to_frame(backend)
+    assert isinstance(frame, kind)
+    assert list(frame.columns if backend != "pyarrow" else frame.column_names) == ["lower", "upper"]
+    assert isinstance(INTERVALS.to_frame(), pa.Table)
+
+
+def test_shapes_must_match():
+    with pytest.raises(ValueError, match="one length"):
+        Intervals(np.zeros(2), np.zeros(3))
+
+
+def test_sets_of_intervals():
+    sets = IntervalSets.of(INTERVALS)
+    assert sets.components.tolist() == [1, 1, 0, 1]
+    np.testing.assert_array_equal(sets.hull(), INTERVALS)
+    np.testing.assert_array_equal(sets.measure, INTERVALS.width)
+
+
+unions = st.lists(
+    st.lists(st.integers(-50, 50), max_size=8, unique=True).map(lambda ends: sorted(ends)[: len(ends) // 2 * 2]),
+    min_size=1,
+    max_size=6,
+)
+
+
+@given(unions, st.data())
+def test_sets_against_plain_loops(rows, data):
+    starts = np.cumsum([0, *(len(ends) // 2 for ends in rows)])
+    flat = [float(end) for ends in rows for end in ends]
+    sets = IntervalSets(np.array(flat[::2]), np.array(flat[1::2]), starts)
+    y = data.draw(st.lists(st.integers(-60, 60), min_size=len(rows), max_size=len(rows)))
+    pairs = [list(zip(ends[::2], ends[1::2], strict=True)) for ends in rows]
+    assert [row.tolist() for row in sets] == [[list(pair) for pair in row] for row in pairs]
+    inside = [any(a <= value <= b for a, b in row) for row, value in zip(pairs, y, strict=True)]
+    assert sets.contains(y).tolist() == inside
+    assert sets.measure.tolist() == [sum(b - a for a, b in row) for row in pairs]
+    hull = [(row[0][0], row[-1][1]) if row else (np.nan, np.nan) for row in pairs]
+    np.testing.assert_array_equal(sets.hull(), hull)
+    order = np.array(data.draw(st.permutations(range(len(rows)))), dtype=int)
+    assert [row.tolist() for row in sets.take(order)] == [[list(pair) for pair in pairs[i]] for i in order]
+    twice = IntervalSets.concatenate([sets, sets])
+    assert [row.tolist() for row in twice] == 2 * [row.tolist() for row in sets]
+
+
+def test_negative_and_missing_rows_of_sets():
+    sets = IntervalSets.of(INTERVALS)
+    assert sets[-1].tolist() == [[2, 2]]
+    with pytest.raises(IndexError):
+        sets[4]

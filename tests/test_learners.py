@@ -1,0 +1,63 @@
+import numpy as np
+import pytest
+from sklearn.ensemble import RandomForestRegressor
+from sklearn.linear_model import LinearRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from confide.learners import AutoRegressor, seeded
+
+
+@parametrize_with_checks([AutoRegressor(random_state=0)])
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+def test_it_shrinks_to_a_constant_where_the_covariates_say_nothing():
+    rng = np.random.default_rng(0)
+    names = [
+        AutoRegressor(random_state=seed).fit(rng.standard_normal((62, 1)), rng.standard_normal(62)).name_
+        for seed in range(10)
+    ]
+    assert names.count("constant") >= 7
+
+
+def test_it_takes_splines_for_a_smooth_curve_and_boosting_for_steps():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-3, 3, (600, 2))
+    noise = 0.1 * rng.standard_normal(600)
+    assert AutoRegressor(random_state=0).fit(X, np.sin(X[:, 0]) + noise).name_ == "ridge"
+    steps = np.sign(X[:, 0]) * np.sign(X[:, 1])
+    assert AutoRegressor(random_state=0).fit(X, steps + noise).name_ == "boosting"
+
+
+@pytest.mark.parametrize("rows", [1, 2, 9])
+def test_few_rows_give_the_constant(rows):
+    model = AutoRegressor().fit(np.arange(rows)[:, None], np.arange(rows))
+    assert model.name_ == "constant"
+    assert model.errors_ == {}
+    assert model.predict([[99.0]]) == [np.mean(np.arange(rows))]
+
+
+def test_missing_values_binary_and_empty_columns():
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.standard_normal(100), rng.integers(0, 2, 100), np.full(100, np.nan), np.ones(100)])
+    X[::7, 0] = np.nan
+    model = AutoRegressor(random_state=0).fit(X, X[:, 1] + 0.1 * rng.standard_normal(100))
+    assert model.name_ != "constant"
+    assert np.isfinite(model.predict(np.full((2, 4), np.nan))).all()
+
+
+def test_the_seed_decides_everything():
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((80, 2)), rng.standard_normal(80)
+    one, two = (AutoRegressor(random_state=3).fit(X, y) for _ in range(2))
+    assert one.errors_ == two.errors_
+
+
+def test_seeded_fills_only_what_is_unset():
+    assert seeded(RandomForestRegressor(), 5).random_state == 5
+    assert seeded(RandomForestRegressor(random_state=1), 5).random_state == 1
+    nested = seeded(make_pipeline(LinearRegression(), RandomForestRegressor()), 5)
+    assert nested[-1].random_state == 5
+    assert seeded(LinearRegression(), 5).get_params() == LinearRegression().get_params()
