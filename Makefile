@@ -46,6 +46,7 @@ promises: $(READY) ## Write README's table of promises from METHODS
 	$(BIN)/python scripts/promises.py
 
 lock: $(READY) ## Pin the development dependencies anew
+	$(PYTHON) -m pip --python $(BIN)/python install --quiet pip
 	$(BIN)/pip-compile --quiet --strip-extras --no-emit-index-url --no-emit-find-links --no-annotate \
 		--extra dev --output-file requirements-dev.lock pyproject.toml
 

@@ -31,8 +31,11 @@ def test_the_commands_are_targets_of_the_makefile():
 
 
 def test_contributing_quotes_real_code():
-    sources = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "src").rglob("*.py"))
+    def lines(text):
+        return "\n".join(line.strip() for line in text.splitlines() if line.strip())
+
+    sources = "\n".join(lines(path.read_text(encoding="utf-8")) for path in (ROOT / "src").rglob("*.py"))
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8"), re.DOTALL)
     assert len(blocks) == 3
     for block in blocks:
-        assert block in sources
+        assert lines(block) in sources
