@@ -12,12 +12,14 @@ if TYPE_CHECKING:
     from confide.methods.registry import METHODS, method
     from confide.methods.transfer import Transfer
     from confide.methods.wcp import WCP
+    from confide.methods.wscp_dr import WSCPDR
     from confide.methods.wtcp_dr import WTCPDR
     from confide.study import Study, stack
 
 __all__ = [
     "METHODS",
     "WCP",
+    "WSCPDR",
     "WTCPDR",
     "CounterfactualIntervals",
     "InfiniteIntervalWarning",
@@ -43,6 +45,7 @@ _HOMES = {
     "Study": "study",
     "Transfer": "methods.transfer",
     "WCP": "methods.wcp",
+    "WSCPDR": "methods.wscp_dr",
     "WTCPDR": "methods.wtcp_dr",
     "method": "methods.registry",
     "stack": "study",

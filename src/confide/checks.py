@@ -43,9 +43,9 @@ def check_outcome(y: Any) -> NDArray[np.float64]:
     """Return finite outcomes as a vector of floats."""
     if y is None:
         raise ValueError("fit requires y to be passed, but the target y is None: give the outcomes.")
-    if np.iscomplexobj(y):
-        raise ValueError("Complex data not supported: the outcome must be a real number.")
     try:
+        if np.asarray(y).dtype.kind in "cmM":
+            raise TypeError(f"{np.asarray(y).dtype} values (Complex data not supported, dates neither)")
         outcome = np.asarray(y, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError(f"the outcome must be numeric: {error}. Encode it as numbers.") from error
@@ -66,11 +66,9 @@ def check_trial(trial: Any) -> NDArray[np.bool_]:
     if mask.ndim != 1:
         raise ValueError(f"trial must be one-dimensional, got shape {mask.shape}.")
     if mask.dtype != bool:
-        valid = np.isin(mask, [0, 1])
-        if not valid.all():
-            raise ValueError(
-                f"trial must be a boolean mask (True: row of the trial), got the value {mask[~valid][0]!r}."
-            )
+        bad = [value for value in mask.tolist() if not isinstance(value, bool | int | float) or value not in (0, 1)]
+        if bad:
+            raise ValueError(f"trial must be a boolean mask (True: row of the trial), got the value {bad[0]!r}.")
         mask = mask.astype(bool)
     return mask
 
@@ -83,11 +81,29 @@ def check_lengths(**columns: Any) -> None:
         raise ValueError(f"the numbers of rows differ: {listed}.")
 
 
+def check_outcome_values(outcome_values: Any, y: NDArray[np.float64]) -> NDArray[np.float64] | None:
+    """Return the values a discrete outcome can take, in order; raise if an outcome is none of them."""
+    if outcome_values is None:
+        return None
+    values = np.unique(np.asarray(outcome_values, dtype=np.float64))
+    if values.ndim != 1 or not len(values) or not np.isfinite(values).all():
+        raise ValueError(f"outcome_values must be a list of finite numbers, got {outcome_values!r}.")
+    others = y[~np.isin(y, values)]
+    if len(others):
+        raise ValueError(
+            f"{len(others)} outcomes are none of outcome_values={values.tolist()}, such as {others[0]}. "
+            "Add the values, or leave it None."
+        )
+    return values
+
+
 def check_outcome_range(outcome_range: Any, y: NDArray[np.float64]) -> tuple[float, float] | None:
     """Return the declared bounds of the outcome as floats; raise if an outcome lies outside."""
     if outcome_range is None:
         return None
     try:
+        if isinstance(outcome_range, str):
+            raise TypeError("text")
         low, high = (float(bound) for bound in outcome_range)
     except (TypeError, ValueError) as error:
         raise ValueError(f"outcome_range must be a pair (low, high), got {outcome_range!r}.") from error

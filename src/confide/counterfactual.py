@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import warnings
+from collections.abc import Hashable
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -16,7 +17,9 @@ from confide.conformal.quantile import check_alpha
 from confide.effects import check_effect
 from confide.encoding import TableEncoder
 from confide.intervals import InfiniteIntervalWarning, Intervals, IntervalSets
+from confide.methods.registry import METHODS
 from confide.methods.registry import method as method_by_name
+from confide.splits import Rows
 from confide.study import Study
 
 if TYPE_CHECKING:
@@ -35,11 +38,13 @@ class CounterfactualIntervals(BaseEstimator):
     alpha : float, default None
         Miscoverage level of the outcome intervals and of the effect intervals. None keeps the estimator's own
         level (0.1 for a name).
-    effect : {"bonferroni"}
-        How the arms' intervals become an interval for the effect.
+    effect : {"bonferroni", "nested-exact", "nested-inexact"}
+        How the arms' intervals become an interval for the effect: their difference; effects at treated rows
+        regressed on the covariates and calibrated on the trial; or the same without calibration, which
+        promises nothing.
     arm_alpha : float, default None
-        Level of each arm inside the effect, whose promise is then 1 - 2·arm_alpha. None: alpha/2, so that
-        the effect's promise is 1 - alpha.
+        Level of each of the two steps inside the effect, whose promise is then 1 - 2·arm_alpha. None: alpha/2,
+        so that the effect's promise is 1 - alpha.
     encoder : "auto" or transformer
         How covariates become numbers, fitted once for all arms. "auto": `confide.encoding.TableEncoder`.
     random_state : int, RandomState instance or None
@@ -106,7 +111,8 @@ class CounterfactualIntervals(BaseEstimator):
             self.treatments_ = treatments
             self.arms_: dict[Any, ArmEstimator] = dict(zip(treatments.tolist(), arms, strict=True))
             self.n_features_in_ = getattr(self.encoder_, "n_features_in_", encoded.shape[1])
-            self.effect_ = effect.fit(self.arms_, self._arm_alpha())
+            self.rows_ = _rows_by_arm(encoded, study) if self.effect != "bonferroni" else {}
+            self.effect_ = effect.fit(self.arms_, self.rows_, self._arm_alpha())
         self._warn_of_shortage()
         return self
 
@@ -143,7 +149,7 @@ class CounterfactualIntervals(BaseEstimator):
         other = copy.copy(self)
         other.alpha = alpha
         other.arms_ = {label: arm.at(alpha) for label, arm in self.arms_.items()}
-        other.effect_ = check_effect(self.effect).fit(other.arms_, other._arm_alpha())  # noqa: SLF001
+        other.effect_ = check_effect(self.effect).fit(other.arms_, self.rows_, other._arm_alpha())  # noqa: SLF001
         other._warn_of_shortage()  # noqa: SLF001
         return other
 
@@ -153,6 +159,13 @@ class CounterfactualIntervals(BaseEstimator):
             check_alpha(self.alpha)
         if self.arm_alpha is not None:
             check_alpha(self.arm_alpha, "arm_alpha")
+        if isinstance(self.method, type) or not (isinstance(self.method, str) or hasattr(self.method, "predict_set")):
+            raise ValueError(
+                f"method must be a name ({', '.join(METHODS)}) or an unfitted arm estimator such as Transfer(), "
+                f"got {self.method!r}."
+            )
+        if self.encoder != "auto" and not (hasattr(self.encoder, "fit") and hasattr(self.encoder, "transform")):
+            raise ValueError(f"encoder must be 'auto' or a scikit-learn transformer, got {self.encoder!r}.")
         arm: ArmEstimator = method_by_name(self.method) if isinstance(self.method, str) else clone(self.method)
         overrides = {"alpha": self.alpha, "random_state": self.random_state}
         arm.set_params(**{name: value for name, value in overrides.items() if value is not None})
@@ -174,7 +187,9 @@ class CounterfactualIntervals(BaseEstimator):
         labels = np.asarray(treatment)
         if labels.ndim and labels.shape != (len(encoded),):
             raise ValueError(f"treatment must be one label or {len(encoded)} labels, got shape {labels.shape}.")
-        chosen = np.unique(labels).tolist()
+        chosen = list(dict.fromkeys(np.atleast_1d(labels).tolist()))
+        if not chosen:
+            chosen, labels = list(self.arms_)[:1], np.asarray(next(iter(self.arms_)))
         rows = [np.flatnonzero(np.broadcast_to(labels == label, len(encoded))) for label in chosen]
         answers = [
             getattr(self._known_arm(label), question)(encoded[index]) for label, index in zip(chosen, rows, strict=True)
@@ -182,8 +197,8 @@ class CounterfactualIntervals(BaseEstimator):
         return answers, np.argsort(np.concatenate(rows))
 
     def _known_arm(self, label: Any) -> ArmEstimator:
-        if label not in self.arms_:
-            raise ValueError(f"treatment {label!r} is unknown; there are: {examples(self.arms_, 20)}.")
+        if not isinstance(label, Hashable) or label not in self.arms_:
+            raise ValueError(f"treatment {label!r} is unknown; there are: {examples(map(repr, self.arms_), 20)}.")
         return self.arms_[label]
 
     def _pair(self, treated: Any, control: Any) -> tuple[Any, Any]:
@@ -206,9 +221,9 @@ class CounterfactualIntervals(BaseEstimator):
 
     def _warn_of_shortage(self) -> None:
         """Warn once where the outcome intervals, or else the effect intervals, are infinite throughout."""
-        for what, arms in (("", self.arms_), ("effect intervals, ", self.effect_.arms_)):
-            found = {label: arm.shortage() for label, arm in arms.items()}
-            message = " ".join(f"treatment {label}: {what}{text}" for label, text in found.items() if text)
+        outcomes = {label: text for label, arm in self.arms_.items() if (text := arm.shortage())}
+        for what, found in (("", outcomes), ("effect intervals, ", self.effect_.shortages())):
+            message = " ".join(f"treatment {label}: {what}{text}" for label, text in found.items())
             if message:
                 warnings.warn(message, InfiniteIntervalWarning, stacklevel=3)
                 return
@@ -233,6 +248,16 @@ def _fit_arm(arm: ArmEstimator, encoded: NDArray[np.float64], study: Study, labe
         except ValueError as error:
             raise ValueError(f"treatment {label}: {error}") from error
     return fitted
+
+
+def _rows_by_arm(encoded: NDArray[np.float64], study: Study) -> dict[Any, tuple[Rows, Rows]]:
+    """Return each arm's observational and trial rows."""
+    rows = Rows(encoded, study.y)
+    return {
+        label: (rows[mine & ~study.trial], rows[mine & study.trial])
+        for label in np.unique(study.treatment).tolist()
+        for mine in [study.treatment == label]
+    }
 
 
 def _dense(matrix: Any) -> NDArray[np.float64]:

@@ -1,44 +1,155 @@
-"""Intervals for the individual effect of one treatment against another, from intervals of both arms."""
+"""Intervals for the individual effect of one treatment against another."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from itertools import combinations
 from typing import TYPE_CHECKING, Any, Self
 
+import numpy as np
+
 from confide.checks import suggest
-from confide.intervals import Intervals
+from confide.conformal.quantile import Calibration
+from confide.conformal.transductive import widened_range
+from confide.ends import IntervalEnds
+from confide.intervals import Intervals, count_rows, shortage
+from confide.splits import Rows, split
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from confide.methods._arm import ArmEstimator
 
 
-class Bonferroni:
+class Effect(ABC):
+    """How intervals of two arms become an interval for Y(treated) - Y(control)."""
+
+    @abstractmethod
+    def fit(self, arms: Mapping[Any, ArmEstimator], rows: Mapping[Any, tuple[Rows, Rows]], arm_alpha: Any) -> Self:
+        """Learn from the fitted arms, and from each arm's (observational, trial) rows."""
+
+    @abstractmethod
+    def predict_interval(self, X: NDArray[np.float64], treated: Any, control: Any) -> Intervals:
+        """Return intervals for Y(treated) - Y(control)."""
+
+    @abstractmethod
+    def shortages(self) -> dict[Any, str]:
+        """Return, by treatment, why all effect intervals are infinite; empty where they need not be."""
+
+
+class Bonferroni(Effect):
     """The difference of two arms' intervals: (C₁ᴸ - C₀ᴿ, C₁ᴿ - C₀ᴸ).
 
     Promise: coverage ≥ 1 - 2·arm_alpha where each arm's interval covers ≥ 1 - arm_alpha, by the union bound.
     """
 
-    def fit(self, arms: Mapping[Any, ArmEstimator], arm_alpha: Any) -> Self:
+    def fit(self, arms: Mapping[Any, ArmEstimator], rows: Mapping[Any, tuple[Rows, Rows]], arm_alpha: Any) -> Self:  # noqa: ARG002
         """Recalibrate the fitted arms at ``arm_alpha``."""
         self.arms_ = {label: arm.at(arm_alpha) for label, arm in arms.items()}
         return self
 
     def predict_interval(self, X: NDArray[np.float64], treated: Any, control: Any) -> Intervals:
-        """Return intervals for Y(treated) - Y(control)."""
-        treated_lower, treated_upper = self.arms_[treated].predict_interval(X)
-        control_lower, control_upper = self.arms_[control].predict_interval(X)
-        return Intervals(treated_lower - control_upper, treated_upper - control_lower)
+        """Return the difference of the arms' intervals."""
+        return _difference(self.arms_[treated].predict_interval(X), self.arms_[control].predict_interval(X))
+
+    def shortages(self) -> dict[Any, str]:
+        """Return the arms' own."""
+        found = {label: arm.shortage() for label, arm in self.arms_.items()}
+        return {label: text for label, text in found.items() if text}
 
 
-EFFECTS = {"bonferroni": Bonferroni}
+@dataclass(frozen=True)
+class NestedPair:
+    """The interval of one pair of arms: regressed ends, and the calibration that moves them apart."""
+
+    ends: IntervalEnds
+    calibration: Calibration
+    bounds: tuple[float, float] | None
 
 
-def check_effect(effect: Any) -> Bonferroni:
+class Nested(Effect):
+    """Effect intervals at the treated rows, whose ends are then regressed on the covariates.
+
+    Of each pair the later label is the treated arm. The control arm's interval Ĉ₀, at α₁, turns a treated row
+    into an interval C = [y - Ĉ₀ᴿ(x), y - Ĉ₀ᴸ(x)] for its effect. The ends of C are regressed on x over the
+    treated arm's observational rows (over half of its trial rows where it has none), and moved apart by the
+    quantile, at α₂, of max(m̂ᴸ - Cᴸ, Cᴿ - m̂ᴿ) over its trial rows. α₁ = α₂ = arm_alpha.
+
+    Promise: coverage ≥ 1 - 2·arm_alpha where the control arm covers ≥ 1 - arm_alpha, whatever the confounding
+    in the treated arm; ``exact=False`` leaves out the last quantile, and has no promise.
+    """
+
+    def __init__(self, *, exact: bool) -> None:
+        self.exact = exact
+
+    def fit(self, arms: Mapping[Any, ArmEstimator], rows: Mapping[Any, tuple[Rows, Rows]], arm_alpha: Any) -> Self:
+        """Learn the ends of each pair of arms."""
+        self.arm_alpha_ = arm_alpha
+        self.arms_ = {label: arm.at(arm_alpha) for label, arm in arms.items()}
+        self.pairs_ = {
+            (treated, control): self._fit_pair(treated, control, rows) for control, treated in combinations(arms, 2)
+        }
+        return self
+
+    def _fit_pair(self, treated: Any, control: Any, rows: Mapping[Any, tuple[Rows, Rows]]) -> NestedPair:
+        fit, calibration = rows[treated]
+        if not len(fit):
+            fit, calibration = split(calibration, self.arms_[treated].calibration, seed=0)
+        outcomes = {label: np.concatenate([part.y for part in rows[label]]) for label in (treated, control)}
+        low, high = (np.array(widened_range(outcomes[label])) for label in (treated, control))
+        domain = (low[0] - high[1], low[1] - high[0])
+        ends = IntervalEnds(seed=0).fit(fit.X, self._effects(fit, control), domain)
+        missed = ends.miss(calibration.X, self._effects(calibration, control))
+        declared = [self.arms_[label].outcome_range_ for label in (treated, control)]
+        bounds = None
+        if declared[0] is not None and declared[1] is not None:
+            bounds = (declared[0][0] - declared[1][1], declared[0][1] - declared[1][0])
+        return NestedPair(ends, Calibration.of(missed), bounds)
+
+    def _effects(self, rows: Rows, control: Any) -> Intervals:
+        """Return the intervals C of treated rows."""
+        return _difference(Intervals(rows.y, rows.y), self.arms_[control].predict_interval(rows.X))
+
+    def predict_interval(self, X: NDArray[np.float64], treated: Any, control: Any) -> Intervals:
+        """Return the pair's interval; that of the pair turned round is its negative."""
+        if (treated, control) not in self.pairs_:
+            lower, upper = self.predict_interval(X, control, treated)
+            return Intervals(-upper, -lower)
+        pair = self.pairs_[treated, control]
+        offset = float(pair.calibration.quantile(self.arm_alpha_)) if self.exact else 0.0
+        intervals = pair.ends.widened(X, offset)
+        return intervals if pair.bounds is None else intervals.clip(*pair.bounds)
+
+    def shortages(self) -> dict[Any, str]:
+        """Return the control arms' own, and treated arms with too few trial rows."""
+        found = {}
+        for (treated, control), pair in self.pairs_.items():
+            if text := self.arms_[control].shortage():
+                found[control] = text
+            if self.exact and np.isinf(pair.calibration.quantile(self.arm_alpha_)):
+                reach = "infinite" if pair.bounds is None else "as wide as the effect"
+                rows = count_rows(len(pair.calibration.scores))
+                found[treated] = shortage(self.arm_alpha_, rows, "trial", f"All intervals are {reach}")
+        return found
+
+
+def _difference(treated: Intervals, control: Intervals) -> Intervals:
+    """Return (treated lower - control upper, treated upper - control lower)."""
+    return Intervals(treated.lower - control.upper, treated.upper - control.lower)
+
+
+EFFECTS: dict[str, Callable[[], Effect]] = {
+    "bonferroni": Bonferroni,
+    "nested-exact": lambda: Nested(exact=True),
+    "nested-inexact": lambda: Nested(exact=False),
+}
+
+
+def check_effect(effect: Any) -> Effect:
     """Return the unfitted effect of that name."""
-    if effect not in EFFECTS:
+    if not isinstance(effect, str) or effect not in EFFECTS:
         raise ValueError(f"effect {effect!r} is unknown; {suggest(effect, EFFECTS)}")
     return EFFECTS[effect]()

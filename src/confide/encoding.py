@@ -1,11 +1,12 @@
 """Covariates to numbers, fitted once for all arms.
 
-Numbers, booleans and dates become one column each, text and categories one column a category. Missing numbers
-are replaced by the median, and marked by a column of their own where some were missing when fitted. A category
-that was not seen when fitted belongs to none of the columns, or to the shared one of the rare categories.
+Numbers, booleans and dates become one column each, NaN where missing; text and categories become one column a
+category, and one that marks the missing. A category that was not there when fitted belongs to no column.
 
-Only covariates are looked at, never outcomes. Categories and medians come from all rows: a new row whose
-category nobody has is encoded otherwise than a calibration row that is alone in its category.
+The encoder may see all rows, calibration rows too, because only *which* columns there are depends on them, and
+every learner ignores columns that do not vary over the rows it is fitted on (`confide.learners.SeenColumns`). A
+category that only calibration rows have is so treated as a new row's unseen one. Medians of missing numbers are
+the learners' own. (Above `MAX_CATEGORIES` categories, which of them have a column depends on all rows' counts.)
 """
 
 from __future__ import annotations
@@ -13,116 +14,74 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
-import narwhals as nw
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils.validation import check_array, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from confide.checks import examples, suggest
+from confide.tables import is_empty, is_frame, is_temporal, is_text, numbers, read_array, read_table, texts
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
-# The most frequent categories of a column get a column each, the others share one.
+# The most frequent categories of a column get a column each.
 MAX_CATEGORIES = 50
-MICROSECONDS_A_DAY = 86_400_000_000
-# What measures time becomes a count of microseconds, by way of the type beside it.
-TEMPORAL = {
-    pa.types.is_date: pa.timestamp("us"),
-    pa.types.is_timestamp: pa.timestamp("us"),
-    pa.types.is_duration: pa.duration("us"),
-    pa.types.is_time: pa.time64("us"),
-}
-
-
-def is_frame(X: Any) -> bool:
-    """Return whether X is a data frame that narwhals reads."""
-    return isinstance(nw.from_native(X, pass_through=True), nw.DataFrame | nw.LazyFrame)
-
-
-def read_frame(X: Any) -> nw.DataFrame[Any]:
-    """Return X as an eager narwhals frame; a lazy frame is collected."""
-    frame = nw.from_native(X)
-    return frame.collect() if isinstance(frame, nw.LazyFrame) else frame
-
-
-def read_array(X: Any) -> NDArray[Any]:
-    """Return X as a two-dimensional array of any kind of values; missing ones are allowed."""
-    array: NDArray[Any] = check_array(X, dtype=None, ensure_all_finite=False)
-    return array
 
 
 @dataclass(frozen=True)
 class NumberColumn:
-    """A number, boolean, date or duration: the value itself, and whether it was missing."""
+    """A number, boolean, date or duration: the value itself."""
 
     name: str
-    median: float
-    marked: bool
-
-    @classmethod
-    def learn(cls, name: str, column: pa.ChunkedArray) -> NumberColumn:
-        """Learn the median, and whether a value is missing."""
-        values = _numbers(name, column)
-        missing = np.isnan(values)
-        median = 0.0 if missing.all() else float(np.median(values[~missing]))
-        return cls(name, median, bool(missing.any()))
+    temporal: bool
 
     @property
     def names(self) -> list[str]:
-        """A name for each encoded column."""
-        return [self.name] + [f"{self.name} is missing"] * self.marked
+        """The name of the encoded column."""
+        return [self.name]
 
     def encode(self, column: pa.ChunkedArray) -> NDArray[np.float64]:
-        """Return the encoded columns, one row a value."""
-        values = _numbers(self.name, column)
-        missing = np.isnan(values)
-        filled = np.where(missing, self.median, values)
-        return np.column_stack([filled, missing] if self.marked else [filled])
+        """Return the value, one row a value."""
+        if not is_empty(column) and is_temporal(column.type) != self.temporal:
+            was, now = ("dates", "numbers") if self.temporal else ("numbers", "dates")
+            raise ValueError(f"column {self.name!r} held {was} when fitted and holds {now} now; convert it.")
+        return numbers(self.name, column)[:, None]
 
 
 @dataclass(frozen=True)
 class CategoryColumn:
-    """Text or categories: one 0/1 column a category, one for the rare ones, one for missing."""
+    """Text or categories: one 0/1 column a category, and one for missing."""
 
     name: str
     categories: tuple[str, ...]
-    rare: bool
     marked: bool
 
     @classmethod
     def learn(cls, name: str, column: pa.ChunkedArray) -> CategoryColumn:
         """Learn the most frequent categories."""
-        texts = _texts(column)
-        counts = {count["values"]: count["counts"] for count in pc.value_counts(texts).to_pylist()}
+        counts = {count["values"]: count["counts"] for count in pc.value_counts(texts(name, column)).to_pylist()}
         marked = counts.pop(None, 0) > 0
         by_frequency = sorted(counts, key=lambda category: (-counts[category], category))
-        return cls(name, tuple(sorted(by_frequency[:MAX_CATEGORIES])), len(counts) > MAX_CATEGORIES, marked)
+        return cls(name, tuple(sorted(by_frequency[:MAX_CATEGORIES])), marked)
 
     @property
     def names(self) -> list[str]:
         """A name for each encoded column."""
-        listed = [f"{self.name} = {category}" for category in self.categories]
-        return listed + [f"{self.name} is rare"] * self.rare + [f"{self.name} is missing"] * self.marked
+        return [f"{self.name} = {category}" for category in self.categories] + [f"{self.name} is missing"] * self.marked
 
     def encode(self, column: pa.ChunkedArray) -> NDArray[np.float64]:
         """Return the encoded columns, one row a value."""
-        texts = _texts(column)
+        values = texts(self.name, column)
         known = len(self.categories)
-        codes = pc.index_in(texts, value_set=pa.array(self.categories, pa.string()), skip_nulls=True)
+        codes = pc.index_in(values, value_set=pa.array(self.categories, pa.string()), skip_nulls=True)
         codes = codes.fill_null(known).to_numpy()
-        missing = texts.is_null().to_numpy(zero_copy_only=False)
-        encoded = np.zeros((len(codes), known + self.rare + self.marked))
+        encoded = np.zeros((len(codes), known + self.marked))
         present = np.flatnonzero(codes < known)
         encoded[present, codes[present]] = 1
-        if self.rare:
-            encoded[(codes == known) & ~missing, known] = 1
         if self.marked:
-            encoded[missing, -1] = 1
+            encoded[values.is_null().to_numpy(zero_copy_only=False), -1] = 1
         return encoded
 
 
@@ -139,7 +98,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     """
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002  (scikit-learn's signature)
-        """Learn categories and medians."""
+        """Learn which columns and categories there are."""
         table = _table(X)
         if not table.num_columns:
             raise ValueError("there are no covariates: give at least one column.")
@@ -155,7 +114,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         if self.by_name_ and not is_frame(X):
             raise ValueError("the model was fitted on a table with named columns: give a table, not an array.")
-        table = _table(X)
+        table = _table(X, least=0)
         if not self.by_name_:
             if table.num_columns != len(self.columns_):
                 raise ValueError(
@@ -180,65 +139,23 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return tags
 
 
-def _table(X: Any) -> pa.Table:
+def _table(X: Any, least: int = 1) -> pa.Table:
     """Return a frame or an array as an Arrow table."""
     if is_frame(X):
-        try:
-            return read_frame(X).to_arrow()
-        except pa.ArrowException as error:
-            raise ValueError(f"a covariate mixes kinds of values: {error}. Make each column of one kind.") from error
-    array = read_array(X)
+        return read_table(X)
+    array = read_array(X, least)
     return pa.table({f"x{index}": _array_column(array[:, index]) for index in range(array.shape[1])})
 
 
 def _array_column(values: NDArray[Any]) -> pa.Array:
     try:
         return pa.array(values, from_pandas=True)
-    except pa.ArrowException as error:
-        raise ValueError(f"a covariate mixes kinds of values: {error}. Make each column of one kind.") from error
+    except (pa.ArrowException, TypeError, OverflowError) as error:
+        raise ValueError(f"a column mixes kinds of values: {error}. Make each column of one kind.") from error
 
 
 def _learn_column(name: str, column: pa.ChunkedArray) -> NumberColumn | CategoryColumn:
-    kind = _value_type(column)
-    if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
+    if is_text(column.type) or pa.types.is_dictionary(column.type):
         return CategoryColumn.learn(name, column)
-    return NumberColumn.learn(name, column)
-
-
-def _value_type(column: pa.ChunkedArray) -> pa.DataType:
-    """Return the type of the values, seen through a dictionary of categories."""
-    return column.type.value_type if pa.types.is_dictionary(column.type) else column.type
-
-
-def _texts(column: pa.ChunkedArray) -> pa.Array:
-    """Return the values as text."""
-    plain = column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
-    return plain.cast(pa.string()).combine_chunks()
-
-
-def _numbers(name: str, column: pa.ChunkedArray) -> NDArray[np.float64]:
-    """Return the values as floats, dates and durations as days; NaN where missing."""
-    kind = _value_type(column)
-    if pa.types.is_null(kind):
-        return np.full(len(column), np.nan)
-    microseconds = next((unit for is_kind, unit in TEMPORAL.items() if is_kind(kind)), None)
-    try:
-        plain = column.cast(kind)
-        if microseconds is not None:
-            plain = plain.cast(microseconds, safe=False).cast(pa.int64())
-        values: NDArray[np.float64] = plain.cast(pa.float64(), safe=False).to_numpy()
-    except pa.ArrowException as error:
-        raise ValueError(f"column {name!r} holds values that are not numbers: {error}.") from error
-    if microseconds is not None:
-        values = values / MICROSECONDS_A_DAY
-    if np.isinf(values).any():
-        raise ValueError(f"column {name!r} holds infinite values; mark them as missing, or cut them to a bound.")
-    return values
-
-
-def frame_columns(frame: nw.DataFrame[Any], names: Sequence[str], table: str) -> nw.DataFrame[Any]:
-    """Return the named columns, or a ValueError that says which table lacks which and what is near."""
-    missing = [name for name in names if name not in frame.columns]
-    if missing:
-        raise ValueError(f"the {table} table has no column {examples(missing)}; {suggest(missing[0], frame.columns)}")
-    return frame.select(names)
+    numbers(name, column)  # a column that is neither is refused here, not when predicting
+    return NumberColumn(name, is_temporal(column.type))

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from confide.conformal.quantile import rows_needed
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -15,6 +17,19 @@ if TYPE_CHECKING:
 
 class InfiniteIntervalWarning(UserWarning):
     """Intervals are infinite: an honest answer to too few calibration rows. The message says what would help."""
+
+
+def shortage(alpha: Any, rows: str, source: str, consequence: str) -> str:
+    """Return why intervals cannot be finite, and what would help."""
+    return (
+        f"alpha={float(alpha):g} needs {rows_needed(alpha)} {source} calibration rows for a finite interval; "
+        f"there {rows}. {consequence}. Use a larger alpha or more {source} rows."
+    )
+
+
+def count_rows(rows: int) -> str:
+    """Return "is 1" or "are 12"."""
+    return f"is {rows}" if rows == 1 else f"are {rows}"
 
 
 @dataclass(frozen=True)
@@ -28,6 +43,8 @@ class Intervals:
     upper: NDArray[np.float64]
 
     def __post_init__(self) -> None:
+        for name in ("lower", "upper"):
+            object.__setattr__(self, name, np.asarray(getattr(self, name), dtype=np.float64))
         if self.lower.ndim != 1 or self.lower.shape != self.upper.shape:
             raise ValueError(
                 f"lower and upper must be two vectors of one length, got shapes "
@@ -57,7 +74,7 @@ class Intervals:
 
     def contains(self, y: ArrayLike) -> NDArray[np.bool_]:
         """Return whether each row's interval contains its outcome (or the one outcome given)."""
-        y = np.asarray(y, dtype=np.float64)
+        y = _one_a_row(y, len(self))
         return (self.lower <= y) & (y <= self.upper)
 
     def clip(self, lo: float, hi: float) -> Intervals:
@@ -81,12 +98,21 @@ class IntervalSets:
     """A union of disjoint closed intervals for each row.
 
     Row i owns the components ``starts[i]`` to ``starts[i + 1]`` of ``lower`` and ``upper``, in increasing
-    order; ``sets[i]`` gives them as a (components, 2) array. A row without components is the empty set.
+    order; ``sets[i]`` gives them as a (components, 2) array. A row without components is the empty set. Where
+    the outcome is discrete, the components are single values.
     """
 
     lower: NDArray[np.float64]
     upper: NDArray[np.float64]
     starts: NDArray[np.intp]
+    discrete: bool = False
+
+    @classmethod
+    def of_values(cls, values: NDArray[np.float64], member: NDArray[np.bool_]) -> IntervalSets:
+        """Return subsets of the values; ``member[i, j]`` says whether row i's set has the j-th value."""
+        chosen = values[np.nonzero(member)[1]]
+        starts = np.concatenate([[0], np.cumsum(member.sum(axis=1))])
+        return cls(chosen, chosen, starts, discrete=True)
 
     @classmethod
     def of(cls, intervals: Intervals) -> IntervalSets:
@@ -102,14 +128,14 @@ class IntervalSets:
         starts = np.concatenate([[0], np.cumsum(np.concatenate([[], *counts]))]).astype(np.intp)
         lower = np.concatenate([[], *(part.lower for part in parts)])
         upper = np.concatenate([[], *(part.upper for part in parts)])
-        return cls(lower, upper, starts)
+        return cls(lower, upper, starts, discrete=any(part.discrete for part in parts))
 
     def take(self, order: NDArray[np.intp]) -> IntervalSets:
         """Return the sets of those rows, in that order."""
         counts = self.components[order]
         starts = np.concatenate([[0], np.cumsum(counts)])
         index = np.arange(starts[-1]) + np.repeat(self.starts[:-1][order] - starts[:-1], counts)
-        return IntervalSets(self.lower[index], self.upper[index], starts)
+        return IntervalSets(self.lower[index], self.upper[index], starts, self.discrete)
 
     def __len__(self) -> int:
         return len(self.starts) - 1
@@ -133,7 +159,9 @@ class IntervalSets:
 
     @property
     def measure(self) -> NDArray[np.float64]:
-        """Total length of each row's set."""
+        """Total length of each row's set, or the number of its values where the outcome is discrete."""
+        if self.discrete:
+            return self.components.astype(np.float64)
         measure: NDArray[np.float64] = np.bincount(self.rows, self.upper - self.lower, len(self)).astype(np.float64)
         return measure
 
@@ -147,6 +175,14 @@ class IntervalSets:
 
     def contains(self, y: ArrayLike) -> NDArray[np.bool_]:
         """Return whether each row's set contains its outcome (or the one outcome given)."""
-        y = np.broadcast_to(np.asarray(y, dtype=np.float64), len(self))[self.rows]
+        y = _one_a_row(y, len(self))[self.rows]
         hits = (self.lower <= y) & (y <= self.upper)
         return np.bincount(self.rows, weights=hits, minlength=len(self)) > 0
+
+
+def _one_a_row(y: ArrayLike, rows: int) -> NDArray[np.float64]:
+    """Return the outcomes, one a row; one number serves all rows."""
+    outcomes = np.asarray(y, dtype=np.float64)
+    if outcomes.ndim and outcomes.shape != (rows,):
+        raise ValueError(f"y must be one outcome or {rows} outcomes, got shape {outcomes.shape}.")
+    return np.broadcast_to(outcomes, rows)

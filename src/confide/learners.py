@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, RegressorMixin, clone
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, TransformerMixin, clone
 from sklearn.compose import ColumnTransformer
 from sklearn.dummy import DummyRegressor
-from sklearn.ensemble import HistGradientBoostingRegressor
+from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.impute import SimpleImputer
-from sklearn.linear_model import RidgeCV
-from sklearn.model_selection import KFold
+from sklearn.linear_model import LogisticRegression, RidgeCV
+from sklearn.metrics import log_loss
+from sklearn.model_selection import KFold, StratifiedKFold
+from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import SplineTransformer, StandardScaler
+from sklearn.utils import get_tags
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from confide.checks import suggest
@@ -30,49 +37,42 @@ SPLINE_VALUES = 10
 COMPARISON_ROWS = 20_000
 FOLDS = 5
 
+Loss = Callable[[Any, Any, Any], float]
 
-class AutoRegressor(RegressorMixin, BaseEstimator):
-    """The best of a constant, ridge on splines and gradient boosting, by cross-validated squared error.
 
-    It shrinks to the constant where the covariates say nothing, and takes the constant without asking where
-    there are fewer than two rows a fold. Missing covariates are allowed.
-
-    Parameters
-    ----------
-    random_state : int, RandomState instance or None
-        Decides the folds and the boosting.
+class _Auto(BaseEstimator):
+    """The best of a few candidates by cross-validated loss, fitted on all rows.
 
     Attributes
     ----------
     name_ : str
-        The winner: "constant", "ridge" or "boosting".
+        The winner.
     errors_ : dict
-        Cross-validated mean squared error of each candidate; empty where the constant was taken unasked.
+        Cross-validated mean loss of each candidate; empty where the simplest was taken unasked.
     model_ : estimator
         The winner, fitted on all rows.
     """
 
-    def __init__(self, *, random_state: Any = None) -> None:
-        self.random_state = random_state
+    random_state: Any
 
-    def fit(self, X: Any, y: Any) -> AutoRegressor:
-        """Choose a candidate by cross-validation and fit it on all rows."""
-        X, y = validate_data(self, X, y, ensure_all_finite="allow-nan", y_numeric=True, dtype=np.float64)
-        folds_seed, boosting_seed = spawn_seeds(self.random_state, 2)
-        candidates = _candidates(boosting_seed)
+    def _choose(self, candidates: dict[str, Any], loss: Loss, rows: tuple[Any, Any], folds: Any) -> None:
+        """Set the winner: candidates go from the simplest to the most flexible, and a tie to the simpler."""
+        X, y = rows
         self.errors_: dict[str, float] = {}
-        self.name_ = "constant"
-        if len(y) >= 2 * FOLDS:
-            self.errors_ = _cross_validated_errors(candidates, X, y, folds_seed)
+        self.name_ = next(iter(candidates))
+        if folds is not None:
+            chosen = np.random.default_rng(spawn_seeds(self.random_state, 1)[0]).permutation(len(y))[:COMPARISON_ROWS]
+            self.errors_ = dict.fromkeys(candidates, 0.0)
+            for fit, held_out in folds.split(X[chosen], y[chosen]):
+                for name, candidate in candidates.items():
+                    model = clone(candidate).fit(X[chosen[fit]], y[chosen[fit]])
+                    self.errors_[name] += loss(model, X[chosen[held_out]], y[chosen[held_out]]) / len(chosen)
             self.name_ = min(self.errors_, key=self.errors_.__getitem__)
         self.model_ = candidates[self.name_].fit(X, y)
-        return self
 
-    def predict(self, X: Any) -> NDArray[np.float64]:
-        """Return the winner's predictions."""
+    def _check_new(self, X: Any) -> Any:
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, ensure_all_finite="allow-nan", dtype=np.float64)
-        return np.asarray(self.model_.predict(X))
+        return validate_data(self, X, reset=False, ensure_all_finite="allow-nan", dtype=np.float64)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -80,26 +80,138 @@ class AutoRegressor(RegressorMixin, BaseEstimator):
         return tags
 
 
-def _candidates(seed: int) -> dict[str, Any]:
-    """Return the candidates from the simplest to the most flexible; a tie goes to the simpler."""
-    return {
-        "constant": DummyRegressor(),
-        "ridge": ridge_on_splines(),
+class AutoRegressor(RegressorMixin, _Auto):
+    """The best of a constant, ridge on splines and gradient boosting, by cross-validated error.
+
+    It shrinks to the constant where the covariates say nothing, and takes the constant without asking where
+    there are fewer than two rows a fold. Missing covariates are allowed.
+
+    Parameters
+    ----------
+    quantile : float, default None
+        None: the mean, by squared error. A number: that quantile, by pinball loss, of a constant and boosting.
+    random_state : int, RandomState instance or None
+        Decides the folds and the boosting.
+    """
+
+    def __init__(self, *, quantile: float | None = None, random_state: Any = None) -> None:
+        self.quantile = quantile
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any) -> AutoRegressor:
+        """Choose a candidate by cross-validation and fit it on all rows."""
+        X, y = validate_data(self, X, y, ensure_all_finite="allow-nan", y_numeric=True, dtype=np.float64)
+        seed = spawn_seeds(self.random_state, 2)[1]
         # Boosting takes missing values as they are, but not a column that has nothing else.
-        "boosting": make_pipeline(_imputer(), HistGradientBoostingRegressor(random_state=seed)),
-    }
+        if self.quantile is None:
+            boosting = HistGradientBoostingRegressor(random_state=seed)
+            candidates = {"constant": DummyRegressor(), "ridge": ridge_on_splines()}
+        else:
+            boosting = HistGradientBoostingRegressor(loss="quantile", quantile=self.quantile, random_state=seed)
+            candidates = {"constant": DummyRegressor(strategy="quantile", quantile=self.quantile)}
+        candidates["boosting"] = make_pipeline(_imputer(), boosting)
+        self._choose(candidates, self._loss, (X, y), KFold(FOLDS) if len(y) >= 2 * FOLDS else None)
+        return self
+
+    def _loss(self, model: Any, X: Any, y: Any) -> float:
+        error = y - model.predict(X)
+        if self.quantile is None:
+            return float(np.sum(error**2))
+        return float(np.sum(np.maximum(self.quantile * error, (self.quantile - 1) * error)))
+
+    def predict(self, X: Any) -> NDArray[np.float64]:
+        """Return the winner's predictions."""
+        return np.asarray(self.model_.predict(self._check_new(X)))
+
+
+class AutoClassifier(ClassifierMixin, _Auto):
+    """The best of logistic regression on splines, a perceptron and boosting, by cross-validated log loss.
+
+    Parameters
+    ----------
+    random_state : int, RandomState instance or None
+        Decides the folds and the candidates.
+    """
+
+    def __init__(self, *, random_state: Any = None) -> None:
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any) -> AutoClassifier:
+        """Choose a candidate by cross-validation and fit it on all rows."""
+        X, y = validate_data(self, X, y, ensure_all_finite="allow-nan", dtype=np.float64)
+        check_classification_targets(y)
+        self.classes_, counts = np.unique(y, return_counts=True)
+        seed = spawn_seeds(self.random_state, 2)[1]
+        candidates = {
+            "splines": make_pipeline(*_splines(), LogisticRegression(C=0.1, max_iter=1000)),
+            "perceptron": standardised(MLPClassifier(random_state=seed)),
+            "boosting": make_pipeline(_imputer(), HistGradientBoostingClassifier(random_state=seed)),
+        }
+        folds = StratifiedKFold(FOLDS) if len(counts) > 1 and counts.min() >= 2 * FOLDS else None
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)  # the perceptron stops at its number of passes
+            self._choose(candidates, self._loss, (X, y), folds)
+        return self
+
+    def _loss(self, model: Any, X: Any, y: Any) -> float:
+        return float(log_loss(y, model.predict_proba(X), labels=self.classes_)) * len(y)
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Return the winner's probabilities."""
+        return np.asarray(self.model_.predict_proba(self._check_new(X)))
+
+    def predict(self, X: Any) -> Any:
+        """Return the likelier class."""
+        return self.classes_[np.argmax(self.predict_proba(X), axis=1)]
 
 
 def ridge_on_splines() -> Pipeline:
     """Return ridge regression on cubic splines of the continuous columns and on the others as they are."""
+    return make_pipeline(*_splines(), RidgeCV(alphas=np.logspace(-2, 4, 13)))
+
+
+def _splines() -> list[Any]:
+    """Return the steps from columns to scaled splines of the continuous ones."""
     splines = SplineTransformer(knots="quantile", extrapolation="linear")
     columns = ColumnTransformer([("splines", splines, _continuous)], remainder="passthrough")
-    return make_pipeline(_imputer(), columns, StandardScaler(), RidgeCV(alphas=np.logspace(-2, 4, 13)))
+    return [_imputer(), columns, StandardScaler()]
 
 
-def standardised(estimator: Any) -> Pipeline:
-    """Return the estimator behind columns that are imputed, marked where they were missing, and scaled."""
-    return make_pipeline(_imputer(), StandardScaler(), estimator)
+class SeenColumns(TransformerMixin, BaseEstimator):
+    """Keep the columns that vary over the rows of fit.
+
+    A column that is constant there says nothing about the outcome, but it could tell a calibration row from a
+    new one: a category of its own. Without it both are encoded alike, as the promises need.
+    """
+
+    def fit(self, X: Any, y: Any = None) -> SeenColumns:  # noqa: ARG002  (scikit-learn's signature)
+        """Learn which columns vary; a missing value is a value of its own."""
+        X = validate_data(self, X, ensure_all_finite="allow-nan", dtype=np.float64)
+        same = (X[0] == X) | (np.isnan(X) & np.isnan(X[0]))
+        self.kept_ = np.flatnonzero(~same.all(axis=0))
+        return self
+
+    def transform(self, X: Any) -> NDArray[np.float64]:
+        """Return the columns that varied, or one of zeros where none did."""
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False, ensure_all_finite="allow-nan", dtype=np.float64)
+        return X[:, self.kept_] if len(self.kept_) else np.zeros((len(X), 1))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+
+def prepared(estimator: Any) -> Pipeline:
+    """Return the estimator behind the columns that vary, imputed where it does not take missing values itself."""
+    imputer = [] if get_tags(estimator).input_tags.allow_nan else [_imputer()]
+    return make_pipeline(SeenColumns(), *imputer, estimator)
+
+
+def standardised(*estimator: Any) -> Pipeline:
+    """Return the estimator, if any, behind varying columns, imputed, marked where missing, and scaled."""
+    return make_pipeline(SeenColumns(), _imputer(), StandardScaler(), *estimator)
 
 
 def _imputer() -> SimpleImputer:
@@ -114,19 +226,6 @@ def _continuous(X: NDArray[np.float64]) -> list[int]:
         for column in range(X.shape[1])
         if len(np.unique(np.quantile(X[:, column], np.linspace(0, 1, SPLINE_VALUES)))) == SPLINE_VALUES
     ]
-
-
-def _cross_validated_errors(
-    candidates: dict[str, Any], X: NDArray[np.float64], y: NDArray[np.float64], seed: int
-) -> dict[str, float]:
-    """Return each candidate's mean squared error over the same folds."""
-    rows = np.random.default_rng(seed).permutation(len(y))[:COMPARISON_ROWS]
-    errors = dict.fromkeys(candidates, 0.0)
-    for fit, held_out in KFold(FOLDS).split(rows):
-        for name, candidate in candidates.items():
-            model = clone(candidate).fit(X[rows[fit]], y[rows[fit]])
-            errors[name] += float(np.sum((y[rows[held_out]] - model.predict(X[rows[held_out]])) ** 2))
-    return {name: error / len(rows) for name, error in errors.items()}
 
 
 def seeded(estimator: Any, seed: int) -> Any:
@@ -153,5 +252,8 @@ def check_base_on(base_on: str) -> str:
 
 def learn(base: Any, rows: Rows, seed: int) -> Any:
     """Return the base model fitted on the rows; None stands for `AutoRegressor`."""
-    model = seeded(AutoRegressor() if base is None else base, seed)
-    return model.fit(rows.X, rows.y)
+    if base is None:
+        base = AutoRegressor()
+    if isinstance(base, type) or not all(hasattr(base, name) for name in ("fit", "predict", "get_params")):
+        raise ValueError(f"base must be an unfitted scikit-learn regressor or None, got {base!r}.")
+    return prepared(seeded(base, seed)).fit(rows.X, rows.y)

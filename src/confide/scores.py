@@ -1,20 +1,28 @@
-"""Nonconformity: what a base model predicts, and how far an outcome is from it."""
+"""Nonconformity: what a base model must predict, and how far an outcome is from it."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
+from sklearn.base import BaseEstimator, clone
+from sklearn.model_selection import KFold, cross_val_predict
 
 from confide.checks import suggest
 from confide.intervals import Intervals
+from confide.learners import FOLDS, AutoRegressor, learn
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from confide.splits import Rows
+
 
 class Score(Protocol):
     """A nonconformity score: small where the outcome is as predicted."""
+
+    def learn(self, base: Any, rows: Rows, alpha: float, seed: int) -> Any:
+        """Return a model whose ``predict`` gives, row by row, what the score compares an outcome with."""
 
     def score(self, prediction: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return one score a row."""
@@ -29,6 +37,10 @@ class Score(Protocol):
 class AbsoluteResidual:
     """|y - μ̂(x)|, the paper's score: intervals of one width around the base model's prediction."""
 
+    def learn(self, base: Any, rows: Rows, alpha: float, seed: int) -> Any:  # noqa: ARG002
+        """Return the base model itself."""
+        return learn(base, rows, seed)
+
     def score(self, prediction: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return |y - prediction|."""
         return np.abs(y - prediction)
@@ -42,11 +54,107 @@ class AbsoluteResidual:
         return prediction
 
 
-SCORES: dict[str, type[Score]] = {"absolute": AbsoluteResidual}
+class ConformalisedQuantiles:
+    """max(q̂_low(x) - y, y - q̂_high(x)): intervals around two quantile models (Romano and others).
+
+    The models are trained at α/2 and 1-α/2 of the level that was asked for when fitting, and kept when the
+    level changes later. A third one, the median, is the point prediction.
+    """
+
+    def learn(self, base: Any, rows: Rows, alpha: float, seed: int) -> Any:
+        """Return models of the two quantiles and the median."""
+        levels = (float(alpha) / 2, 0.5, 1 - float(alpha) / 2)
+        return Columns([learn(quantile_model(base, level), rows, seed) for level in levels])
+
+    def score(self, prediction: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return how far y is above the upper or below the lower quantile; negative inside."""
+        return np.maximum(prediction[:, 0] - y, y - prediction[:, 2])
+
+    def interval(self, prediction: NDArray[np.float64], quantile: NDArray[np.float64]) -> Intervals:
+        """Return the quantiles moved apart by the quantile; empty where they would cross."""
+        return Intervals(prediction[:, 0] - quantile, prediction[:, 2] + quantile).clip(-np.inf, np.inf)
+
+    def point(self, prediction: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the median."""
+        return prediction[:, 1]
+
+
+class NormalisedResidual:
+    """|y - μ̂(x)|/σ̂(x): intervals that are wider where the base model errs more.
+
+    σ̂ is a second model, of the absolute errors that μ̂ makes on fit rows it was not fitted on.
+    """
+
+    def learn(self, base: Any, rows: Rows, alpha: float, seed: int) -> Any:  # noqa: ARG002
+        """Return the models of the mean and of the size of its error."""
+        mean = learn(base, rows, seed)
+        folds = KFold(min(FOLDS, len(rows)), shuffle=True, random_state=seed) if len(rows) > 1 else None
+        held_out = mean.predict(rows.X) if folds is None else cross_val_predict(clone(mean), rows.X, rows.y, cv=folds)
+        errors = np.abs(rows.y - held_out)
+        size = learn(base, type(rows)(rows.X, errors), seed)
+        return Columns([mean, size], least=(-np.inf, FLOOR * float(errors.mean()) or 1.0))
+
+    def score(self, prediction: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the error in units of its usual size."""
+        return np.abs(y - prediction[:, 0]) / prediction[:, 1]
+
+    def interval(self, prediction: NDArray[np.float64], quantile: NDArray[np.float64]) -> Intervals:
+        """Return the mean ± that many usual errors."""
+        reach = prediction[:, 1] * quantile
+        return Intervals(prediction[:, 0] - reach, prediction[:, 0] + reach)
+
+    def point(self, prediction: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the mean."""
+        return prediction[:, 0]
+
+
+# σ̂(x) is at least this share of the mean error: a model of errors may say zero or less.
+FLOOR = 0.05
+
+
+class Columns(BaseEstimator):
+    """Several fitted models, whose predictions are the columns; each at least as large as its ``least``."""
+
+    def __init__(self, models: list[Any], least: tuple[float, ...] | None = None) -> None:
+        self.models = models
+        self.least = least
+
+    def predict(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return one column a model."""
+        columns = np.column_stack([model.predict(X) for model in self.models])
+        return columns if self.least is None else np.maximum(columns, self.least)
+
+
+def quantile_model(base: Any, level: float) -> Any:
+    """Return the base model set to predict that quantile; None stands for `AutoRegressor`."""
+    if base is None:
+        return AutoRegressor(quantile=level)
+    parameters = base.get_params()
+    if "quantile" in parameters:
+        loss = {"loss": "quantile"} if "loss" in parameters else {}
+        return clone(base).set_params(quantile=level, **loss)
+    if {"loss", "alpha"} <= set(parameters) and hasattr(base, "n_estimators"):
+        return clone(base).set_params(loss="quantile", alpha=level)
+    raise ValueError(
+        f"score='cqr' needs a base model of quantiles, and {type(base).__name__} has no parameter for one. Use "
+        "HistGradientBoostingRegressor, GradientBoostingRegressor, QuantileRegressor, or base=None."
+    )
+
+
+SCORES: dict[str, type[Score]] = {
+    "absolute": AbsoluteResidual,
+    "cqr": ConformalisedQuantiles,
+    "normalised": NormalisedResidual,
+}
 
 
 def check_score(score: Any) -> Score:
-    """Return the score of that name."""
-    if score not in SCORES:
-        raise ValueError(f"score {score!r} is unknown; {suggest(score, SCORES)}")
-    return SCORES[score]()
+    """Return the score of that name, or the score itself."""
+    if isinstance(score, str):
+        if score not in SCORES:
+            raise ValueError(f"score {score!r} is unknown; {suggest(score, SCORES)}")
+        return SCORES[score]()
+    if not all(hasattr(score, name) for name in ("learn", "score", "interval", "point")):
+        raise ValueError(f"score must be a name or have learn, score, interval and point, got {score!r}.")
+    found: Score = score
+    return found

@@ -8,17 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
 import numpy as np
+import pyarrow as pa
 
-from confide.checks import check_lengths, check_outcome, check_trial, examples
-from confide.encoding import frame_columns, is_frame, read_array, read_frame
+from confide.checks import check_lengths, check_outcome, check_trial, examples, suggest
+from confide.tables import is_empty, is_frame, is_number, is_text, read_array, read_frame, read_table, texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
-
-
-TEXTS = nw.String | nw.Categorical | nw.Enum
 
 
 @dataclass(frozen=True, init=False)
@@ -44,7 +42,7 @@ class Study:
 
     def __init__(self, X: Any, y: Any, treatment: Any, trial: Any) -> None:
         X = read_frame(X).to_native() if is_frame(X) else read_array(X)
-        y, treatment, trial = check_outcome(y), _check_treatment(treatment), check_trial(trial)
+        y, treatment, trial = check_outcome(y), check_labels(treatment), check_trial(trial)
         check_lengths(X=X, y=y, treatment=treatment, trial=trial)
         if not trial.any():
             raise ValueError(
@@ -78,8 +76,8 @@ def stack(
     treatment, outcome : str
         Names of the treatment and outcome columns.
     covariates : sequence of str, default None
-        Names of the covariate columns. None: all other columns that both tables have; a column that only one
-        table has is left out with a warning.
+        Names of the covariate columns. None: all other columns that both tables have, identifiers too; a
+        column that only one table has is left out with a warning.
 
     Returns
     -------
@@ -92,113 +90,133 @@ def stack(
                 f"the {name} table must be a data frame, got {type(table).__name__}. "
                 "With arrays, call Study(X, y, treatment, trial)."
             )
-    first, second = read_frame(observational), read_frame(trial)
-    if first.implementation is not second.implementation:
-        second = nw.from_arrow(second.to_arrow(), backend=first.implementation)
-    roles = [treatment, outcome]
+    tables = {"observational": read_table(observational), "trial": read_table(trial)}
+    roles = [str(treatment), str(outcome)]
     if treatment == outcome:
         raise ValueError(f"treatment and outcome must be two columns, got {treatment!r} for both.")
-    names = _common_covariates(first, second, roles) if covariates is None else list(covariates)
-    taken = [name for name in roles if name in names]
-    if taken:
-        raise ValueError(f"{taken[0]!r} cannot be a covariate and a treatment or outcome at once.")
-    if not names:
+    names = _covariates(tables, roles, covariates)
+    for name, table in tables.items():
+        missing = [column for column in [*names, *roles] if column not in table.column_names]
+        if missing:
+            raise ValueError(
+                f"the {name} table has no column {examples(missing)}; {suggest(missing[0], table.column_names)}"
+            )
+    first, second = tables.values()
+    joined = pa.table({name: _join(name, first[name], second[name]) for name in names})
+    outcomes = _join(roles[1], first[roles[1]], second[roles[1]])
+    if not (is_number(outcomes.type) or pa.types.is_boolean(outcomes.type)):
         raise ValueError(
-            f"there are no covariates: the observational table has {examples(first.columns)}; "
-            f"the trial table has {examples(second.columns)}."
+            f"the outcome must be numeric, but column {outcome!r} is {outcomes.type}. Encode it as numbers."
         )
-    tables = [
-        frame_columns(first, [*names, *roles], "observational"),
-        frame_columns(second, [*names, *roles], "trial"),
-    ]
-    joined = nw.maybe_reset_index(nw.concat(_with_common_types(*tables), how="vertical"))
+    kind = read_frame(observational).implementation
     return Study(
-        joined.select(names).to_native(),
-        _numeric(joined[outcome]),
-        _plain(joined[treatment]),
+        nw.from_arrow(joined, backend=kind).to_native(),
+        outcomes.cast(pa.float64(), safe=False).to_numpy(),
+        _labels(roles[0], first[roles[0]], second[roles[0]]),
         np.repeat([False, True], [len(first), len(second)]),
     )
 
 
-def _common_covariates(first: nw.DataFrame[Any], second: nw.DataFrame[Any], roles: list[str]) -> list[str]:
-    """Return the columns that both tables have, without treatment and outcome; warn of the others."""
-    for one, other, name in ((first, second, "observational"), (second, first, "trial")):
-        lonely = [column for column in one.columns if column not in other.columns and column not in roles]
-        if lonely:
-            warnings.warn(
-                f"left out, because only the {name} table has them: {examples(lonely)}. "
-                "Name the covariates to silence this.",
-                stacklevel=3,
-            )
-    return [column for column in first.columns if column in second.columns and column not in roles]
+def _covariates(tables: dict[str, pa.Table], roles: list[str], covariates: Any) -> list[str]:
+    """Return the names of the covariates; without a choice those that both tables have."""
+    if covariates is not None:
+        names = [covariates] if isinstance(covariates, str) else [str(name) for name in covariates]
+        taken = [name for name in roles if name in names]
+        if taken:
+            raise ValueError(f"{taken[0]!r} cannot be a covariate and a treatment or outcome at once.")
+    else:
+        columns = {name: [c for c in table.column_names if c not in roles] for name, table in tables.items()}
+        names = [name for name in columns["observational"] if name in columns["trial"]]
+        for table, found in columns.items():
+            lonely = [name for name in found if name not in names]
+            if lonely:
+                warnings.warn(
+                    f"left out, because only the {table} table has them: {examples(lonely)}. "
+                    "Name the covariates to silence this.",
+                    stacklevel=3,
+                )
+    if not names:
+        listed = "; ".join(f"the {name} table has {examples(table.column_names)}" for name, table in tables.items())
+        raise ValueError(f"there are no covariates: {listed}.")
+    return names
 
 
-def _with_common_types(first: nw.DataFrame[Any], second: nw.DataFrame[Any]) -> list[nw.DataFrame[Any]]:
-    """Return both tables with each column of one type: numbers as floats, categories as text."""
-    casts = {}
-    for name in first.columns:
-        one, other = first.schema[name], second.schema[name]
-        if one == other and not isinstance(one, TEXTS):
-            continue  # text has several layouts behind one name, and two tables' categories differ
-        kind = _common_type(one, other)
-        if kind is None:
-            raise ValueError(
-                f"column {name!r} is {one} in the observational table and {other} in the trial table; "
-                "make them the same kind."
-            )
-        casts[name] = nw.col(name).cast(kind)
-    return [table.with_columns(*casts.values()) for table in (first, second)]
-
-
-def _common_type(one: nw.dtypes.DType, other: nw.dtypes.DType) -> Any:
-    """Return the type that both columns can take, or None."""
-    if one.is_numeric() and other.is_numeric():
-        return nw.Int64 if one.is_integer() and other.is_integer() else nw.Float64
-    if isinstance(one, TEXTS) and isinstance(other, TEXTS):
-        return nw.String
-    if one.is_temporal() and other.is_temporal():
-        return nw.Datetime
-    if isinstance(one, nw.Unknown):  # a column that is empty throughout
-        return other
-    return one if isinstance(other, nw.Unknown) else None
-
-
-def _numeric(column: nw.Series[Any]) -> NDArray[np.float64]:
-    """Return the outcome as floats; a missing one is NaN."""
-    if not (column.dtype.is_numeric() or column.dtype == nw.Boolean):
+def _join(name: str, first: pa.ChunkedArray, second: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return one column from two, of the kind that both can take: numbers as floats, categories as text."""
+    columns = [first, second]
+    known = [column for column in columns if not is_empty(column)]
+    kinds = {column.type for column in known}
+    if all(is_text(kind) or pa.types.is_dictionary(kind) for kind in kinds):
+        columns = [pa.chunked_array([texts(name, column)]) for column in columns]
+        return pa.chunked_array([chunk for column in columns for chunk in column.chunks], pa.string())
+    if len(kinds) == 1:
+        kind = kinds.pop()
+    elif all(pa.types.is_integer(kind) for kind in kinds):
+        kind = pa.int64()
+    elif all(is_number(kind) for kind in kinds):
+        kind = pa.float64()
+    elif all(pa.types.is_date(kind) or pa.types.is_timestamp(kind) for kind in kinds) and len(_zones(kinds)) == 1:
+        kind = pa.timestamp("us", tz=_zones(kinds).pop())
+    else:
         raise ValueError(
-            f"the outcome must be numeric, but column {column.name!r} is {column.dtype}. Encode it as numbers."
+            f"column {name!r} is {first.type} in the observational table and {second.type} in the trial table; "
+            "make them the same kind."
         )
-    return np.asarray(column.cast(nw.Float64).to_numpy())
+    chunks = [chunk for column in columns for chunk in _cast(name, column, kind).chunks]
+    return pa.chunked_array(chunks, kind)
 
 
-def _plain(column: nw.Series[Any]) -> NDArray[Any]:
-    """Return treatment labels as an array of plain values; whole numbers that came as floats are integers."""
-    missing = int(column.null_count())
+def _cast(name: str, column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
+    if is_empty(column):
+        return pa.chunked_array([pa.nulls(len(column), kind)])
+    try:
+        return column.cast(kind, safe=False)
+    except pa.ArrowException as error:
+        raise ValueError(f"column {name!r} cannot be read as {kind}: {error}.") from error
+
+
+def _zones(kinds: set[pa.DataType]) -> set[str | None]:
+    """Return the time zones of dates and timestamps; None for those without."""
+    return {kind.tz if pa.types.is_timestamp(kind) else None for kind in kinds}
+
+
+def _labels(name: str, first: pa.ChunkedArray, second: pa.ChunkedArray) -> NDArray[Any]:
+    """Return treatment labels; categories as their own values, whole numbers that came as floats as integers."""
+    plain = [
+        column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
+        for column in (first, second)
+    ]
+    missing = sum(column.null_count for column in plain)
     if missing:
-        raise ValueError(f"the treatment column {column.name!r} has {missing} missing values. Drop those rows.")
-    if column.dtype.is_float():
-        values = np.asarray(column.to_numpy())
-        return values.astype(int) if np.all(values == np.round(values)) else values
-    if column.dtype.is_numeric() or column.dtype == nw.Boolean:
-        return np.asarray(column.to_numpy())
-    return np.asarray(column.to_list())
+        raise ValueError(f"the treatment column {name!r} has {missing} missing values. Drop those rows.")
+    labels = _join(name, *plain)
+    if is_text(labels.type):
+        return np.array(labels.to_pylist())
+    values = np.asarray(labels.to_numpy())
+    if values.dtype.kind == "f" and np.isfinite(values).all() and (values == np.round(values)).all():
+        return values.astype(int)
+    return values
 
 
-def _check_treatment(treatment: Any) -> NDArray[Any]:
-    """Return treatment labels as a vector without missing values."""
+def check_labels(treatment: Any) -> NDArray[Any]:
+    """Return treatment labels as a vector of one kind of values, none of them missing."""
     labels = np.asarray(treatment)
     if labels.ndim != 1:
         raise ValueError(f"treatment must be one-dimensional, got shape {labels.shape}.")
-    missing = np.zeros(len(labels), dtype=bool)
-    if labels.dtype.kind == "f":
-        missing = np.isnan(labels)
-    elif labels.dtype == object:
-        missing = np.array([label is None or label != label for label in labels])  # noqa: PLR0124  (NaN)
-    if missing.any():
+    if labels.dtype == object:
+        listed = labels.tolist()
+        bad = np.array([not isinstance(label, str | bool | int | float) or label != label for label in listed])  # noqa: PLR0124
+    else:
+        listed = []
+        bad = ~np.isfinite(labels) if labels.dtype.kind == "f" else np.isin(labels.dtype.kind, list("mMcV"))
+        bad = np.broadcast_to(bad, labels.shape)
+    if bad.any():
         raise ValueError(
-            f"treatment has {missing.sum()} missing labels (rows {examples(np.flatnonzero(missing))}). Drop those rows."
+            f"treatment labels must be text, numbers or booleans: {bad.sum()} are missing or something else "
+            f"(rows {examples(np.flatnonzero(bad))}). Drop or recode those rows."
         )
     if labels.dtype == object:
-        labels = np.asarray(labels.tolist())
+        if len({isinstance(label, str) for label in listed}) > 1:
+            raise ValueError("treatment labels mix text and numbers; make them of one kind.")
+        labels = np.asarray(listed)
     return labels

@@ -10,6 +10,7 @@ lowered by one relative tolerance, so that they agree to the last tie (the paper
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from numbers import Real
@@ -37,9 +38,9 @@ def level(alpha: Any) -> float:
 
 
 def rows_needed(alpha: Any) -> int:
-    """Return how many equally weighted calibration rows give a finite interval: the least k with ⌈(1-α)(k+1)⌉ ≤ k."""
-    exact = check_alpha(alpha)
-    return -((exact - 1) // exact)  # ⌈(1-α)/α⌉
+    """Return how many equally weighted rows give a finite interval: the least k with k ≥ (1-α)(k+1)."""
+    share = level(alpha)
+    return math.ceil(share / (1 - share))
 
 
 def check_weights(weights: ArrayLike, name: str) -> NDArray[np.float64]:

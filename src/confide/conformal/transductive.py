@@ -18,6 +18,22 @@ Member = Callable[[NDArray[np.intp], NDArray[np.float64]], NDArray[np.bool_]]
 # At most this many (row, candidate) pairs, and this many numbers in them, are in memory at once.
 MAX_PAIRS = 2**17
 MAX_NUMBERS = 2**22
+# Candidates reach beyond the observed outcomes by this share of their range, on each side.
+MARGIN = 0.1
+
+
+def widened_range(outcomes: NDArray[np.float64], declared: tuple[float, float] | None = None) -> tuple[float, float]:
+    """Return where candidates are sought: the declared bounds, or the outcomes' range, a tenth wider on each side.
+
+    A new outcome lies outside the range of m exchangeable ones with probability at most 2/(m+1).
+    """
+    low, high = float(outcomes.min()), float(outcomes.max())
+    margin = MARGIN * (high - low)
+    floor, ceiling = (-np.inf, np.inf) if declared is None else declared
+    return (
+        floor if np.isfinite(floor) else low - margin,
+        ceiling if np.isfinite(ceiling) else high + margin,
+    )
 
 
 def rows_at_once(candidates: int, columns: int) -> int:

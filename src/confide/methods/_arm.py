@@ -7,16 +7,25 @@ import inspect
 import warnings
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from confide.checks import all_or_nothing, check_lengths, check_outcome, check_outcome_range, check_trial
-from confide.conformal.quantile import Calibration, check_alpha, check_weights, rows_needed
-from confide.intervals import InfiniteIntervalWarning, Intervals, IntervalSets
-from confide.learners import learn, seeded
+from confide.checks import (
+    all_or_nothing,
+    check_lengths,
+    check_outcome,
+    check_outcome_range,
+    check_outcome_values,
+    check_trial,
+)
+from confide.conformal.quantile import Calibration, check_alpha, check_weights
+from confide.conformal.transductive import rows_at_once
+from confide.intervals import InfiniteIntervalWarning, Intervals, IntervalSets, count_rows, shortage
+from confide.learners import seeded
 from confide.ratio import check_ratio
 from confide.scores import check_score
 from confide.splits import Rows, join, spawn_seeds, split
@@ -36,6 +45,11 @@ class Arm:
     split_seed: int
     base_seed: int
     ratio_seed: int
+
+    @property
+    def outcomes(self) -> NDArray[np.float64]:
+        """The outcomes of both sources."""
+        return np.concatenate([self.observational.y, self.trial.y])
 
     def split(self, rows: Rows) -> tuple[Rows, Rows]:
         """Return fit rows and calibration rows."""
@@ -58,12 +72,14 @@ class ArmEstimator(BaseEstimator, ABC):
     calibration: float
     alpha: float
     outcome_range: tuple[float, float] | None
+    outcome_values: Any
     random_state: Any
     # What fit learns.
     base_: Any
     ratio_: Any
     calibration_: Calibration
     outcome_range_: tuple[float, float] | None
+    outcome_values_: NDArray[np.float64] | None
     n_features_in_: int
 
     def __new__(cls, *_: Any, **params: Any) -> Self:
@@ -90,7 +106,7 @@ class ArmEstimator(BaseEstimator, ABC):
         """
         with all_or_nothing(self):
             check_alpha(self.alpha)
-            if not (isinstance(self.calibration, float) and 0 < self.calibration < 1):
+            if not (isinstance(self.calibration, Real) and 0 < self.calibration < 1):
                 raise ValueError(
                     f"calibration is the share of rows that calibrate, strictly between 0 and 1, "
                     f"got {self.calibration!r}."
@@ -98,11 +114,16 @@ class ArmEstimator(BaseEstimator, ABC):
             X = validate_data(self, X, ensure_min_samples=2, ensure_all_finite="allow-nan", dtype=np.float64)
             y, trial = check_outcome(y), check_trial(trial)
             check_lengths(X=X, y=y, trial=trial)
+            if self.outcome_range is not None and self.outcome_values is not None:
+                raise ValueError("give outcome_range or outcome_values, not both: the values are a range already.")
             self.outcome_range_ = check_outcome_range(self.outcome_range, y)
+            self.outcome_values_ = check_outcome_values(self.outcome_values, y)
+            if self.outcome_values_ is not None:
+                self.outcome_range_ = (float(self.outcome_values_[0]), float(self.outcome_values_[-1]))
             seeds = spawn_seeds(self.random_state, 3)
             rows = Rows(X, y)
             arm = Arm(rows[trial], rows[~trial], population, self.calibration, *seeds)
-            for source, least in self._needs.items():
+            for source, least in self._needed().items():
                 if len(getattr(arm, source)) < least:
                     raise ValueError(
                         f"{type(self).__name__} needs at least {least} {source} row{'s' * (least > 1)}, "
@@ -113,19 +134,23 @@ class ArmEstimator(BaseEstimator, ABC):
         self._warn_of_shortage()
         return self
 
+    def _needed(self) -> dict[str, int]:
+        """Return how many rows of each source the method cannot do without."""
+        return self._needs
+
     @abstractmethod
     def _fit(self, arm: Arm) -> None:
         """Learn the base model and the weights, and keep the calibration."""
 
     def _learn(self, rows: Rows, arm: Arm) -> Any:
-        return learn(self.base, rows, arm.base_seed)
+        return self.score_.learn(self.base, rows, self.alpha, arm.base_seed)
 
     def _learn_ratio(self, ratio: Any, numerator: Any, denominator: Any, arm: Arm) -> Any:
         return seeded(check_ratio(ratio), arm.ratio_seed).fit(numerator, denominator)
 
     def _calibrate(self, rows: Rows, *, weighted: bool = False) -> Calibration:
         """Return the calibration on the rows, weighted by ``ratio_`` where the method weighs."""
-        scores = self.score_.score(self.base_.predict(rows.X), rows.y)
+        scores = self.score_.score(self._predict_base(rows.X), rows.y)
         if not weighted:
             return Calibration.of(scores)
         weights = self._weigh(rows.X, rows.y)
@@ -142,34 +167,50 @@ class ArmEstimator(BaseEstimator, ABC):
 
     def shortage(self) -> str | None:
         """Return why all intervals are infinite, and what would help; None where they need not be."""
-        needed, present = (
-            rows_needed(self.alpha),
-            int(np.count_nonzero(np.diff(self.calibration_.cumulative))),
-        )
-        if present >= needed:
+        if np.isfinite(self.calibration_.quantile(self._quantile_alpha(), 1.0)):
             return None
-        reach = "infinite" if self.outcome_range_ is None else "the whole outcome range"
-        return (
-            f"alpha={float(self.alpha):g} needs {needed} {self._calibrates_on} calibration rows for a finite "
-            f"interval; there {'is' if present == 1 else 'are'} {present}. All intervals are {reach}. "
-            f"Use a larger alpha or more {self._calibrates_on} rows."
-        )
+        rows = count_rows(len(self.calibration_.scores))
+        return shortage(self._quantile_alpha(), rows, self._calibrates_on, f"All intervals are {self._reach()}")
+
+    def _reach(self) -> str:
+        """Return what an interval is where nothing bounds it."""
+        return "infinite" if self.outcome_range_ is None else "as wide as the outcome"
 
     def predict(self, X: Any) -> NDArray[np.float64]:
         """Return point predictions of the outcome under this arm's treatment."""
         X = self._check_new(X)
-        points = self.score_.point(self.base_.predict(X))
+        if not len(X):
+            return np.empty(0)
+        points = self.score_.point(self._predict_base(X))
         return points if self.outcome_range_ is None else np.clip(points, *self.outcome_range_)
 
     def predict_interval(self, X: Any) -> Intervals:
-        """Return one interval a row; an end may be infinite."""
-        X = self._check_new(X)
-        quantile = self.calibration_.quantile(self.alpha, self._test_weight(X))
-        return self._clip(self.score_.interval(self.base_.predict(X), quantile))
+        """Return one interval a row, the hull of its set; an end may be infinite."""
+        return self.predict_set(X).hull()
 
     def predict_set(self, X: Any) -> IntervalSets:
-        """Return one prediction set a row; here a single interval."""
-        return IntervalSets.of(self.predict_interval(X))
+        """Return one prediction set a row: intervals, or a subset of ``outcome_values``."""
+        X = self._check_new(X)
+        values = self.outcome_values_
+        if not len(X):
+            return IntervalSets(np.empty(0), np.empty(0), np.zeros(1, dtype=np.intp), values is not None)
+        if values is None:
+            return self._sets(X)
+        step = rows_at_once(1, X.shape[1] + 1)
+        chunks = [X[start : start + step] for start in range(0, len(X), step)]
+        member = [np.column_stack([self._contains(chunk, value) for value in values]) for chunk in chunks]
+        return IntervalSets.of_values(values, np.concatenate(member))
+
+    def _sets(self, X: NDArray[np.float64]) -> IntervalSets:
+        """Return the sets of a continuous outcome: here one interval a row."""
+        quantile = self.calibration_.quantile(self.alpha, self._test_weight(X))
+        return IntervalSets.of(self._clip(self.score_.interval(self._predict_base(X), quantile)))
+
+    def _contains(self, X: NDArray[np.float64], value: float) -> NDArray[np.bool_]:
+        """Return whether each row's set has this outcome, by the membership rule."""
+        y = np.full(len(X), value)
+        scores = self.score_.score(self._predict_base(X), y)
+        return self.calibration_.contains(scores, self.alpha, self._test_weight(X, y))
 
     def with_alpha(self, alpha: float) -> Self:
         """Return a copy at another level; base model and ratio are kept, nothing is fitted again."""
@@ -189,9 +230,23 @@ class ArmEstimator(BaseEstimator, ABC):
         if shortage := self.shortage():
             warnings.warn(shortage, InfiniteIntervalWarning, stacklevel=3)
 
-    def _test_weight(self, _: NDArray[np.float64]) -> ArrayLike:
-        """Return the weight of new rows: 1, or one a row where the method weighs."""
+    def _predict_base(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return what the base model predicts, which must be numbers."""
+        prediction: NDArray[np.float64] = np.asarray(self.base_.predict(X), dtype=np.float64)
+        if np.isnan(prediction).any():
+            raise ValueError(
+                f"the base model predicts NaN for {np.isnan(prediction).any(axis=-1).sum()} rows. "
+                "Use a base model that always predicts a number."
+            )
+        return prediction
+
+    def _test_weight(self, X: NDArray[np.float64], y: NDArray[np.float64] | float = np.nan) -> ArrayLike:  # noqa: ARG002
+        """Return the weight of new rows, were y their outcomes: 1, or one a row where the method weighs."""
         return 1.0
+
+    def _quantile_alpha(self) -> Any:
+        """Return the level of the quantile over ``calibration_``."""
+        return self.alpha
 
     def _clip(self, intervals: Intervals) -> Intervals:
         return intervals if self.outcome_range_ is None else intervals.clip(*self.outcome_range_)
@@ -199,7 +254,7 @@ class ArmEstimator(BaseEstimator, ABC):
     def _check_new(self, X: Any) -> NDArray[np.float64]:
         check_is_fitted(self)
         checked: NDArray[np.float64] = validate_data(
-            self, X, reset=False, ensure_all_finite="allow-nan", dtype=np.float64
+            self, X, reset=False, ensure_all_finite="allow-nan", ensure_min_samples=0, dtype=np.float64
         )
         return checked
 
@@ -211,3 +266,28 @@ class ArmEstimator(BaseEstimator, ABC):
         tags.target_tags.required = True
         tags.input_tags.allow_nan = True
         return tags
+
+
+class Weighted:
+    """What methods add whose last quantile weighs by ``ratio_``."""
+
+    calibration_: Calibration
+    _calibrates_on: ClassVar[str]
+
+    def _test_weight(self, X: NDArray[np.float64], y: NDArray[np.float64] | float = np.nan) -> NDArray[np.float64]:
+        return self._weigh(X, y)
+
+    def shortage(self) -> str | None:
+        """Return why new rows of average weight have infinite intervals; None where they have not."""
+        weights = np.diff(self.calibration_.cumulative)
+        if np.isfinite(self.calibration_.quantile(self.alpha, weights.mean())):
+            return None
+        size = weights.sum() ** 2 / (weights**2).sum()
+        rows = f"{count_rows(len(weights))}, worth {size:.1f} of equal weight"
+        consequence = f"For new rows of average weight intervals are {self._reach()}"
+        return shortage(self.alpha, rows, self._calibrates_on, consequence)
+
+
+def weighs_outcome(ratio: Any) -> bool:
+    """Return whether the ratio changes with y: if not, one weight a row serves all its candidate outcomes."""
+    return "y" in getattr(ratio, "on", "xy")

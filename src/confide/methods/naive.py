@@ -19,14 +19,17 @@ class Naive(ArmEstimator):
     ----------
     base : regressor, default None
         Any scikit-learn regressor; None is `confide.learners.AutoRegressor`.
-    score : {"absolute"}
-        Nonconformity score.
+    score : {"absolute", "cqr", "normalised"} or score
+        Nonconformity: the absolute residual, conformalised quantiles, or the residual in units of its usual
+        size. A score of one's own has the methods of `confide.scores.Score`.
     calibration : float
         Share of the trial rows that calibrate.
     alpha : float
         Miscoverage level.
     outcome_range : (float, float), default None
         Declared bounds of the outcome: intervals are intersected with them, outcomes outside are refused.
+    outcome_values : sequence of float, default None
+        The values that a discrete outcome can take: sets are then subsets of them, intervals their hulls.
     random_state : int, RandomState instance or None
         Decides everything random.
     """
@@ -42,6 +45,7 @@ class Naive(ArmEstimator):
         calibration: float = 0.5,
         alpha: float = 0.1,
         outcome_range: tuple[float, float] | None = None,
+        outcome_values: Any = None,
         random_state: Any = None,
     ) -> None:
         self.base = base
@@ -49,6 +53,7 @@ class Naive(ArmEstimator):
         self.calibration = calibration
         self.alpha = alpha
         self.outcome_range = outcome_range
+        self.outcome_values = outcome_values
         self.random_state = random_state
 
     def _fit(self, arm: Arm) -> None:

@@ -38,6 +38,33 @@ class Method:
     promise: str
     summary: str
     parameters: Mapping[str, Any] = field(default_factory=dict)
+    ratio_on: str | None = None
+
+
+_TWO_STAGES = "base: observational fit rows; intervals at trial rows by the other observational rows, weight {}; "
+_ENDS = {
+    "inexact": "their ends regressed on x over all trial rows",
+    "exact": "their ends regressed over trial fit rows, and calibrated to hold the intervals at the other trial rows",
+    "calibrated": "their ends regressed over trial fit rows, and calibrated to hold the outcomes of the others",
+}
+_STAGES: dict[str, dict[str, Any]] = {
+    "inexact": {"exact": False},
+    "exact": {"exact": True, "target": "interval"},
+    "calibrated": {"exact": True, "target": "outcome"},
+}
+
+
+def _wscp_dr(form: str, promise: str, summary: str, star: str = "") -> Method:
+    """Return the record of a two-stage method; the star stands for a ratio without outcomes."""
+    return Method(
+        name=f"wscp-dr{star}-{form}",
+        estimator="confide.methods.wscp_dr:WSCPDR",
+        uses=_TWO_STAGES.format("r̂(x)" if star else "r̂(x, y)") + _ENDS[form],
+        promise=promise,
+        summary=summary,
+        parameters=_STAGES[form],
+        ratio_on="x" if star else None,
+    )
 
 
 _METHODS = (
@@ -59,15 +86,41 @@ _METHODS = (
         name="wcp",
         estimator="confide.methods.wcp:WCP",
         uses="base: observational fit rows; calibration: the other observational rows, weight P(t)/ê(x)",
-        promise="≥ 1-α-½E|ŵ-w| only without hidden confounding and with the same covariates in both tables",
+        promise="≥ 1-α-½E|ŵ-w| only without hidden confounding and if covariates are distributed alike in both tables",
         summary="Weighted conformal prediction by the propensity score (Lei and Candès); blind to hidden confounding.",
+    ),
+    Method(
+        name="wcp-nb",
+        estimator="confide.methods.wtcp_dr:WTCPDR",
+        uses="base: observational fit rows; calibration: the other observational rows, weight P̂ᴵ(y)/P̂ᴼ(y)",
+        promise="as wtcp-dr; Δ vanishes only if X ⟂ source given Y",
+        summary="Weighted conformal prediction by the outcome's two distributions (naive Bayes).",
+        parameters={"ratio": "naive-bayes"},
     ),
     Method(
         name="wtcp-dr",
         estimator="confide.methods.wtcp_dr:WTCPDR",
         uses="base: observational fit rows; calibration: the other observational rows, weight r̂(x, y)",
-        promise="≥ 1-α-Δ, Δ the error of r̂",
+        promise="≥ 1-α-Δ, Δ the error of r̂; without outcome_range up to 2/(m+1) less",
         summary="Weighted conformal prediction by a joint density ratio, solved over outcomes (Algorithm 2).",
+    ),
+    _wscp_dr("inexact", "none", "Two stages, the second without calibration (Algorithm 3)."),
+    _wscp_dr(
+        "exact", "≥ 1-2α-Δ, Δ the error of r̂", "Two stages, the second holds the first's intervals (Algorithm 4)."
+    ),
+    _wscp_dr("calibrated", "≥ 1-α, whatever the ratio", "Two stages, the second holds the trial's outcomes."),
+    _wscp_dr("inexact", "none", "As wscp-dr-inexact, without trial outcomes in the ratio.", star="*"),
+    _wscp_dr(
+        "exact",
+        "≥ 1-2α-Δ, where Δ does not vanish under hidden confounding",
+        "As wscp-dr-exact, without trial outcomes in the ratio.",
+        star="*",
+    ),
+    _wscp_dr(
+        "calibrated",
+        "≥ 1-α, whatever the ratio",
+        "As wscp-dr-calibrated, without trial outcomes in the ratio.",
+        star="*",
     ),
 )
 
@@ -79,6 +132,11 @@ def method(name: str, **params: Any) -> ArmEstimator:
     if name not in METHODS:
         raise ValueError(f"method {name!r} is unknown; {suggest(name, METHODS)}")
     record = METHODS[name]
+    params = {**record.parameters, **params}
+    if record.ratio_on is not None:
+        from confide.ratio import check_ratio  # noqa: PLC0415  (heavy)
+
+        params["ratio"] = check_ratio(params.get("ratio") or "classifier").set_params(on=record.ratio_on)
     module, _, class_name = record.estimator.partition(":")
-    estimator: ArmEstimator = getattr(import_module(module), class_name)(**{**record.parameters, **params})
+    estimator: ArmEstimator = getattr(import_module(module), class_name)(**params)
     return estimator

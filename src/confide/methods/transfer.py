@@ -19,7 +19,7 @@ class Transfer(ArmEstimator):
 
     Parameters
     ----------
-    base, score, calibration, alpha, outcome_range, random_state
+    base, score, calibration, alpha, outcome_range, outcome_values, random_state
         As in `Naive`.
     base_on : {"observational", "trial"}
         What the base model learns from. With "trial" it learns from the trial's fit rows, and only the
@@ -37,6 +37,7 @@ class Transfer(ArmEstimator):
         calibration: float = 0.5,
         alpha: float = 0.1,
         outcome_range: tuple[float, float] | None = None,
+        outcome_values: Any = None,
         random_state: Any = None,
         base_on: str = "observational",
     ) -> None:
@@ -45,8 +46,12 @@ class Transfer(ArmEstimator):
         self.calibration = calibration
         self.alpha = alpha
         self.outcome_range = outcome_range
+        self.outcome_values = outcome_values
         self.random_state = random_state
         self.base_on = base_on
+
+    def _needed(self) -> dict[str, int]:
+        return {"trial": 2} if check_base_on(self.base_on) == "trial" else self._needs
 
     def _fit(self, arm: Arm) -> None:
         if check_base_on(self.base_on) == "trial":

@@ -5,12 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from sklearn.linear_model import LogisticRegression
 
-from confide.learners import standardised
-from confide.methods._arm import Arm, ArmEstimator
+from confide.methods._arm import Arm, ArmEstimator, Weighted, weighs_outcome
 from confide.ratio import ClassifierRatio, PropensityRatio, check_ratio
-from confide.ratio.propensity import without
+from confide.ratio.propensity import logistic_regression, without
 from confide.splits import Rows, join
 
 if TYPE_CHECKING:
@@ -19,7 +17,7 @@ if TYPE_CHECKING:
     from confide.conformal import Calibration
 
 
-class WCP(ArmEstimator):
+class WCP(Weighted, ArmEstimator):
     """Base model and calibration on observational rows, weighted by P(t)/ê(x).
 
     Promise: coverage ≥ 1-α-½E|ŵ-w|, only if there is no hidden confounding and the covariates of trial and
@@ -28,7 +26,7 @@ class WCP(ArmEstimator):
 
     Parameters
     ----------
-    base, score, calibration, alpha, outcome_range, random_state
+    base, score, calibration, alpha, outcome_range, outcome_values, random_state
         As in `Naive`; ``calibration`` is the share of observational rows.
     ratio : density ratio or name, default None
         A ratio on covariates. None: `PropensityRatio`, logistic regression on the observational fit rows of
@@ -47,6 +45,7 @@ class WCP(ArmEstimator):
         calibration: float = 0.5,
         alpha: float = 0.1,
         outcome_range: tuple[float, float] | None = None,
+        outcome_values: Any = None,
         random_state: Any = None,
         ratio: Any = None,
     ) -> None:
@@ -55,6 +54,7 @@ class WCP(ArmEstimator):
         self.calibration = calibration
         self.alpha = alpha
         self.outcome_range = outcome_range
+        self.outcome_values = outcome_values
         self.random_state = random_state
         self.ratio = ratio
 
@@ -65,14 +65,11 @@ class WCP(ArmEstimator):
         else:
             everyone, default = _fit_rows_of_all_arms(arm, fit), PropensityRatio()
         ratio = default if self.ratio is None else check_ratio(self.ratio)
-        if "y" in getattr(ratio, "on", "xy"):
+        if weighs_outcome(ratio):
             raise ValueError(f"wcp weighs by covariates only: the ratio needs on='x', got {ratio!r}.")
         self.base_ = self._learn(fit, arm)
         self.ratio_ = self._learn_ratio(ratio, join(everyone), join(fit.X), arm)
         self.calibration_: Calibration = self._calibrate(calibration, weighted=True)
-
-    def _test_weight(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
-        return self._weigh(X)
 
     def _trial_covariates(self, arm: Arm) -> NDArray[np.float64]:
         if not len(arm.trial):
@@ -93,4 +90,4 @@ def _fit_rows_of_all_arms(arm: Arm, fit: Rows) -> NDArray[np.float64]:
 
 def _logistic_contrast() -> ClassifierRatio:
     """Return the ratio that stands in for the propensity where only the trial shows the population."""
-    return ClassifierRatio(standardised(LogisticRegression(max_iter=1000)), on="x")
+    return ClassifierRatio(logistic_regression(), on="x")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from confide.conformal.transductive import outcome_grid, rows_at_once, solve_on_grid
-from confide.intervals import Intervals, IntervalSets
-from confide.methods._arm import Arm, ArmEstimator
+from confide.conformal.transductive import outcome_grid, rows_at_once, solve_on_grid, widened_range
+from confide.intervals import IntervalSets
+from confide.methods._arm import Arm, ArmEstimator, Weighted, weighs_outcome
 from confide.ratio import ClassifierRatio
 
 if TYPE_CHECKING:
@@ -18,26 +19,26 @@ if TYPE_CHECKING:
 
 # Candidate outcomes a row, before the changes between them are bisected.
 GRID = 256
-# The search range reaches beyond the observed outcomes by this share of their range, on each side.
-MARGIN = 0.1
 
 
-class WTCPDR(ArmEstimator):
+class WTCPDR(Weighted, ArmEstimator):
     """Base model and calibration on observational rows, weighted by the joint density ratio r̂(x, y).
 
     A new row's own weight depends on its unknown outcome, so each candidate outcome is asked whether it is in
     the set. The base model is not refitted (the split form). Trial rows train the ratio and nothing else.
 
-    Promise: coverage ≥ 1-α-Δ, Δ = ½·E|r - r̂/E r̂| over observational rows.
+    Promise: coverage ≥ 1-α-Δ, Δ = ½·E|r - r̂/E r̂| over observational rows; without ``outcome_range`` up to
+    2/(m+1) less. Candidates are asked on a grid and every change between neighbours is bisected: a component
+    narrower than the grid, away from the base model's prediction, can be missed.
 
     Parameters
     ----------
-    base, score, calibration, alpha, random_state
+    base, score, calibration, alpha, outcome_values, random_state
         As in `Naive`; ``calibration`` is the share of observational rows.
     outcome_range : (float, float), default None
         Declared bounds of the outcome, and the range that is searched. None: the range of the arm's outcomes
         in both sources, a tenth wider on each side; this may cost up to 2/(m+1) of coverage, m the number of
-        trial rows.
+        trial rows. An infinite bound is searched like none.
     ratio : density ratio or name, default None
         None: `ClassifierRatio`. A ratio on covariates alone needs no candidates: its intervals are exact and
         may be infinite.
@@ -56,6 +57,7 @@ class WTCPDR(ArmEstimator):
         calibration: float = 0.5,
         alpha: float = 0.1,
         outcome_range: tuple[float, float] | None = None,
+        outcome_values: Any = None,
         random_state: Any = None,
         ratio: Any = None,
         tolerance: float = 1e-6,
@@ -65,35 +67,30 @@ class WTCPDR(ArmEstimator):
         self.calibration = calibration
         self.alpha = alpha
         self.outcome_range = outcome_range
+        self.outcome_values = outcome_values
         self.random_state = random_state
         self.ratio = ratio
         self.tolerance = tolerance
 
     def _fit(self, arm: Arm) -> None:
-        if not self.tolerance > 0:
-            raise ValueError(f"tolerance must be positive, got {self.tolerance}.")
+        if not (isinstance(self.tolerance, Real) and self.tolerance > 0):
+            raise ValueError(f"tolerance must be a positive number, got {self.tolerance!r}.")
         fit, calibration = arm.split(arm.observational)
         self.base_ = self._learn(fit, arm)
         ratio = ClassifierRatio() if self.ratio is None else self.ratio
         self.ratio_ = self._learn_ratio(ratio, arm.trial.joined(), fit.joined(), arm)
         self.calibration_: Calibration = self._calibrate(calibration, weighted=True)
-        outcomes = np.concatenate([arm.observational.y, arm.trial.y])
-        self.grid_ = outcome_grid(outcomes, self.outcome_range_ or _widened(outcomes), GRID)
+        outcomes = arm.outcomes
+        self.grid_ = outcome_grid(outcomes, widened_range(outcomes, self.outcome_range_), GRID)
 
-    def predict_set(self, X: Any) -> IntervalSets:
-        """Return one prediction set a row: a union of intervals within the searched range."""
-        X = self._check_new(X)
-        if not self._weight_depends_on_outcome:
-            return IntervalSets.of(super().predict_interval(X))
+    def _sets(self, X: NDArray[np.float64]) -> IntervalSets:
+        if not weighs_outcome(self.ratio_):
+            return super()._sets(X)
         step = rows_at_once(len(self.grid_) + 2, X.shape[1] + 1)
         return IntervalSets.concatenate([self._solve(X[i : i + step]) for i in range(0, len(X), step)])
 
-    def predict_interval(self, X: Any) -> Intervals:
-        """Return the hull of each row's set."""
-        return self.predict_set(X).hull()
-
     def _solve(self, X: NDArray[np.float64]) -> IntervalSets:
-        prediction = self.base_.predict(X)
+        prediction = self._predict_base(X)
 
         def member(rows: NDArray[np.intp], y: NDArray[np.float64]) -> NDArray[np.bool_]:
             scores = self.score_.score(prediction[rows], y)
@@ -103,16 +100,5 @@ class WTCPDR(ArmEstimator):
         core = self.score_.interval(prediction, self.calibration_.quantile(self.alpha, 0.0))
         return solve_on_grid(member, core, self.grid_, self.tolerance * np.ptp(self.grid_))
 
-    def _test_weight(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
-        return self._weigh(X)
-
-    @property
-    def _weight_depends_on_outcome(self) -> bool:
-        return "y" in getattr(self.ratio_, "on", "xy")
-
-
-def _widened(outcomes: NDArray[np.float64]) -> tuple[float, float]:
-    """Return the range of the outcomes, a tenth of it wider on each side."""
-    low, high = float(outcomes.min()), float(outcomes.max())
-    margin = MARGIN * (high - low)
-    return low - margin, high + margin
+    def _reach(self) -> str:
+        return "the whole searched range" if weighs_outcome(self.ratio_) else super()._reach()

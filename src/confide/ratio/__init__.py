@@ -2,17 +2,42 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from confide.checks import suggest
+from confide.learners import AutoClassifier
 from confide.ratio.base import DensityRatio
 from confide.ratio.classifier import ClassifierRatio
+from confide.ratio.kernel import KLIEP, KernelMeanMatching, KernelRatio
+from confide.ratio.naive_bayes import NaiveBayesRatio
 from confide.ratio.oracle import OracleRatio
 from confide.ratio.propensity import PropensityRatio
 
-__all__ = ["RATIOS", "ClassifierRatio", "DensityRatio", "OracleRatio", "PropensityRatio", "check_ratio"]
+__all__ = [
+    "KLIEP",
+    "RATIOS",
+    "ClassifierRatio",
+    "DensityRatio",
+    "KernelMeanMatching",
+    "KernelRatio",
+    "NaiveBayesRatio",
+    "OracleRatio",
+    "PropensityRatio",
+    "check_ratio",
+]
 
-RATIOS: dict[str, type[DensityRatio]] = {"classifier": ClassifierRatio, "propensity": PropensityRatio}
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+RATIOS: dict[str, Callable[[], DensityRatio]] = {
+    "classifier": ClassifierRatio,
+    "auto": lambda: ClassifierRatio(AutoClassifier()),
+    "kernel": KernelRatio,
+    "relative-kernel": lambda: KernelRatio(beta=0.1),
+    "kliep": KLIEP,
+    "kernel-mean-matching": KernelMeanMatching,
+    "naive-bayes": NaiveBayesRatio,
+}
 
 
 def check_ratio(ratio: Any) -> Any:

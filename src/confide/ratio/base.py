@@ -23,9 +23,18 @@ class DensityRatio(BaseEstimator, ABC):
     Rows are the encoded covariates, then the outcome as the last column. ``on`` says which of them the ratio
     looks at: "xy" both, "x" the covariates only, "y" the outcome only. A family fills in `_fit` and `_ratio`,
     which see those columns alone; this class checks what goes in and what comes out.
+
+    Attributes
+    ----------
+    limits_ : (float, float)
+        Bounds that r̂ is kept within.
+    clipped_ : int
+        How many of the rows of fit are at one of them.
     """
 
     on: str
+    # r̂ is kept within these limits; a family that clips sets them in `_fit`.
+    limits_: tuple[float, float] = (0.0, np.inf)
 
     def fit(self, numerator: ArrayLike, denominator: ArrayLike) -> Self:
         """Learn the ratio from numerator rows (trial) and denominator rows (observational)."""
@@ -41,6 +50,7 @@ class DensityRatio(BaseEstimator, ABC):
         columns = self._columns()
         self._fit(numerator[:, columns], denominator[:, columns])
         self.n_columns_ = numerator.shape[1]
+        self.clipped_ = self._count_clipped(np.concatenate([numerator, denominator]))
         return self
 
     def predict(self, rows: ArrayLike) -> NDArray[np.float64]:
@@ -55,6 +65,14 @@ class DensityRatio(BaseEstimator, ABC):
         if ratio.shape != (len(rows),):
             raise ValueError(f"a density ratio must give one value a row, got shape {ratio.shape}.")
         return ratio
+
+    def _count_clipped(self, rows: NDArray[np.float64]) -> int:
+        """Return how many of the rows have a ratio at one of its limits."""
+        low, high = self.limits_
+        if (low, high) == (0.0, np.inf):
+            return 0
+        ratio = self.predict(rows)
+        return int(np.count_nonzero(((ratio <= low) & (low > 0)) | (ratio >= high)))
 
     def _columns(self) -> slice:
         if self.on not in ON:

@@ -9,15 +9,19 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.neural_network import MLPClassifier
 
-from confide.learners import seeded, standardised
+from confide.learners import prepared, seeded, standardised
 from confide.ratio.base import DensityRatio
 from confide.splits import spawn_seeds
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-# Probabilities are kept this far from 0 and 1: constants, so that calibration rows and candidates share one function.
-CLIP = 1e-4
+# r̂ is kept within these constants, so that calibration rows and candidates share one function.
+LIMITS = (1e-4, 1e4)
+# Of more observational rows than this many times the trial's, and than this many, a classifier sees a sample:
+# the trial's rows limit what it can learn, and among too many others it would not notice them.
+ROWS_A_TRIAL_ROW = 50
+LEAST_ROWS = 5000
 
 
 class ClassifierRatio(DensityRatio):
@@ -27,7 +31,7 @@ class ClassifierRatio(DensityRatio):
     ----------
     classifier : estimator, default None
         Anything with ``predict_proba``. None: a multilayer perceptron on standardised columns, as the paper,
-        with missing values imputed and marked.
+        with missing values imputed and marked. `confide.learners.AutoClassifier` chooses by cross-validation.
     on : {"xy", "x", "y"}
         What the ratio looks at.
     random_state : int, RandomState instance or None
@@ -40,20 +44,25 @@ class ClassifierRatio(DensityRatio):
         self.random_state = random_state
 
     def _fit(self, numerator: NDArray[np.float64], denominator: NDArray[np.float64]) -> None:
+        seed, thinning_seed = spawn_seeds(self.random_state, 2)
+        most = max(ROWS_A_TRIAL_ROW * len(numerator), LEAST_ROWS)
+        if len(denominator) > most:
+            denominator = denominator[np.random.default_rng(thinning_seed).permutation(len(denominator))[:most]]
         rows = np.concatenate([denominator, numerator])
         is_trial = np.repeat([0, 1], [len(denominator), len(numerator)])
-        seed = spawn_seeds(self.random_state, 1)[0]
-        classifier = seeded(standardised(MLPClassifier()) if self.classifier is None else self.classifier, seed)
+        default = self.classifier is None
+        classifier = seeded(standardised(MLPClassifier()) if default else prepared(self.classifier), seed)
         with warnings.catch_warnings():
             # The perceptron stops at its number of passes by design: more of them overfit a small trial.
             warnings.simplefilter("ignore", ConvergenceWarning)
             self.classifier_ = classifier.fit(rows, is_trial)
         self.factor_ = 1.0 if _is_balanced(classifier) else len(denominator) / len(numerator)
+        self.limits_ = LIMITS
 
     def _ratio(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
-        probability = np.clip(self.classifier_.predict_proba(rows)[:, 1], CLIP, 1 - CLIP)
-        ratio: NDArray[np.float64] = self.factor_ * probability / (1 - probability)
-        return ratio
+        probability = self.classifier_.predict_proba(rows)[:, 1]
+        with np.errstate(divide="ignore"):  # a certain trial row has an infinite ratio until it is clipped
+            return np.clip(self.factor_ * probability / (1 - probability), *self.limits_)
 
 
 def _is_balanced(classifier: Any) -> bool:

@@ -10,10 +10,11 @@ from sklearn.linear_model import LogisticRegression
 
 from confide.learners import standardised
 from confide.ratio.base import DensityRatio
-from confide.ratio.classifier import CLIP
+from confide.ratio.classifier import LIMITS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+    from sklearn.pipeline import Pipeline
 
 
 class PropensityRatio(DensityRatio):
@@ -30,17 +31,23 @@ class PropensityRatio(DensityRatio):
         others = without(numerator, denominator)
         self.share_ = len(denominator) / len(numerator)
         self.classifier_ = None
+        self.limits_ = LIMITS
         if len(others):
-            self.classifier_ = standardised(LogisticRegression(max_iter=1000)).fit(
+            self.classifier_ = logistic_regression().fit(
                 np.concatenate([others, denominator]), np.repeat([0, 1], [len(others), len(denominator)])
             )
 
     def _ratio(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
         if self.classifier_ is None:  # one arm is the whole population: e(x) = P(t) = 1
             return np.ones(len(rows))
-        propensity = np.maximum(self.classifier_.predict_proba(rows)[:, 1], CLIP)
-        ratio: NDArray[np.float64] = self.share_ / propensity
-        return ratio
+        propensity = self.classifier_.predict_proba(rows)[:, 1]
+        with np.errstate(divide="ignore"):  # a row that cannot be in the arm, until it is clipped
+            return np.clip(self.share_ / propensity, *self.limits_)
+
+
+def logistic_regression() -> Pipeline:
+    """Return logistic regression, iterated until it fits even a small arm among many other rows."""
+    return standardised(LogisticRegression(max_iter=1000, tol=1e-8))
 
 
 def without(rows: NDArray[np.float64], removed: NDArray[np.float64]) -> NDArray[np.float64]:

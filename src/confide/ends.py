@@ -1,0 +1,64 @@
+"""Interval ends regressed on covariates: the second stage of wSCP-DR and of nested effects."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from confide.intervals import Intervals
+from confide.learners import learn
+from confide.splits import Rows
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+class IntervalEnds(BaseEstimator):
+    """Two regressors, m̂ᴸ(x) and m̂ᴿ(x), of the lower and the upper ends of intervals.
+
+    Parameters
+    ----------
+    regressor : regressor, default None
+        What each end is regressed with; None is `confide.learners.AutoRegressor`.
+    seed : int
+        Decides everything random.
+
+    Attributes
+    ----------
+    capped_ : int
+        How many infinite ends were replaced by the domain's end to be learnt from.
+    """
+
+    def __init__(self, regressor: Any = None, seed: int = 0) -> None:
+        self.regressor = regressor
+        self.seed = seed
+
+    def fit(self, X: NDArray[np.float64], intervals: Intervals, domain: tuple[float, float]) -> Self:
+        """Learn both ends; an infinite end counts as the domain's, an empty interval teaches nothing."""
+        present = ~np.isnan(intervals.lower)
+        if not present.any():
+            raise ValueError("all intervals of the first stage are empty: there are no ends to learn from.")
+        self.capped_ = int(np.isinf(np.asarray(intervals)).sum())
+        ends = (np.where(np.isinf(end), cap, end)[present] for end, cap in zip(intervals, domain, strict=True))
+        self.lower_, self.upper_ = (learn(self.regressor, Rows(X[present], end), self.seed) for end in ends)
+        return self
+
+    def predict(self, X: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return m̂ᴸ(x) and m̂ᴿ(x), which may cross."""
+        return np.asarray(self.lower_.predict(X)), np.asarray(self.upper_.predict(X))
+
+    def miss(self, X: NDArray[np.float64], intervals: Intervals) -> NDArray[np.float64]:
+        """Return max(m̂ᴸ(x) - lower, upper - m̂ᴿ(x)), by how much the ends miss each interval.
+
+        It is +∞ for an infinite interval and -∞ for an empty one, which nothing misses.
+        """
+        lower, upper = self.predict(X)
+        missed = np.maximum(lower - intervals.lower, intervals.upper - upper)
+        return np.where(np.isnan(intervals.lower), -np.inf, missed)
+
+    def widened(self, X: NDArray[np.float64], offset: float) -> Intervals:
+        """Return [m̂ᴸ(x) - offset, m̂ᴿ(x) + offset]; empty where the ends cross."""
+        lower, upper = self.predict(X)
+        return Intervals(lower - offset, upper + offset).clip(-np.inf, np.inf)

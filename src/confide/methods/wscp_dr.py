@@ -1,0 +1,190 @@
+"""`wscp-dr-*`: two-stage split conformal prediction with a density ratio (Algorithms 3 and 4, and calibrated)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+
+from confide.checks import suggest
+from confide.conformal.quantile import Calibration, check_alpha
+from confide.conformal.transductive import widened_range
+from confide.ends import IntervalEnds
+from confide.intervals import Intervals, IntervalSets
+from confide.methods._arm import Arm, ArmEstimator
+from confide.ratio import ClassifierRatio
+from confide.splits import Rows
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+TARGETS = ("interval", "outcome")
+
+
+class WSCPDR(ArmEstimator):
+    """Weighted intervals at the trial's rows, whose ends are then regressed on the covariates.
+
+    First stage: a base model and calibration on observational rows, weighted by r̂(x, y); at a trial row the
+    outcome, and so its own weight, is known, which gives an interval C. Second stage: the ends of C are
+    regressed on x over trial rows, and moved apart by a quantile over other trial rows.
+
+    Promise, by ``exact`` and ``target``:
+
+    - ``exact=False`` (inexact, Algorithm 3): none.
+    - ``target="interval"`` (exact, Algorithm 4), score max(m̂ᴸ-Cᴸ, Cᴿ-m̂ᴿ): coverage ≥ 1-α₁-α₂-Δ. With a ratio
+      on covariates only, Δ does not vanish under hidden confounding.
+    - ``target="outcome"`` (calibrated), score max(m̂ᴸ-y, y-m̂ᴿ): coverage ≥ 1-α₂, whatever the ratio is worth.
+
+    Parameters
+    ----------
+    base, score, calibration, alpha, outcome_range, outcome_values, random_state
+        As in `Naive`; ``calibration`` is the share of rows that calibrate in each source.
+    ratio : density ratio or name, default None
+        None: `ClassifierRatio`.
+    exact : bool
+        Whether the second stage calibrates on trial rows. If not, all trial rows train the ends.
+    target : {"interval", "outcome"}
+        What the second stage must cover.
+    levels : (float, float), default None
+        α₁ and α₂, the levels of the two stages. None: alpha in both, as the paper. `with_alpha` moves both
+        in step with alpha.
+    second_stage : regressor, default None
+        What the ends are regressed with; None is `confide.learners.AutoRegressor`.
+    refit : bool
+        Refit the base model for each trial row on all observational rows and that row, as Algorithm 3 is
+        written. Observational rows then fit and calibrate, so that the promise of ``target="interval"`` is not
+        proved; that of ``target="outcome"`` stands.
+
+    Attributes
+    ----------
+    ends_ : IntervalEnds
+        The regressors of the ends; ``ends_.capped_`` counts infinite ends that were learnt from as the
+        domain's.
+    """
+
+    _needs: ClassVar = {"observational": 2, "trial": 2}
+    _calibrates_on: ClassVar = "trial"
+
+    def __init__(
+        self,
+        *,
+        base: Any = None,
+        score: Any = "absolute",
+        calibration: float = 0.5,
+        alpha: float = 0.1,
+        outcome_range: tuple[float, float] | None = None,
+        outcome_values: Any = None,
+        random_state: Any = None,
+        ratio: Any = None,
+        exact: bool = True,
+        target: str = "interval",
+        levels: tuple[Any, Any] | None = None,
+        second_stage: Any = None,
+        refit: bool = False,
+    ) -> None:
+        self.base = base
+        self.score = score
+        self.calibration = calibration
+        self.alpha = alpha
+        self.outcome_range = outcome_range
+        self.outcome_values = outcome_values
+        self.random_state = random_state
+        self.ratio = ratio
+        self.exact = exact
+        self.target = target
+        self.levels = levels
+        self.second_stage = second_stage
+        self.refit = refit
+
+    def _fit(self, arm: Arm) -> None:
+        if self.target not in TARGETS:
+            raise ValueError(f"target={self.target!r} is unknown; {suggest(self.target, TARGETS)}")
+        self._stage_alphas()
+        fit, calibration = arm.split(arm.observational)
+        trial_fit, trial_calibration = arm.split(arm.trial)
+        self.base_ = self._learn(fit, arm)
+        ratio = ClassifierRatio() if self.ratio is None else self.ratio
+        self.ratio_ = self._learn_ratio(ratio, trial_fit.joined(), fit.joined(), arm)
+        self.first_stage_: Calibration = self._calibrate(calibration, weighted=True)
+        self.domain_ = widened_range(arm.outcomes, self.outcome_range_)
+        self.end_rows_ = trial_fit if self.exact else arm.trial
+        self.calibration_rows_ = trial_calibration
+        self.refits_ = None
+        if self.refit:
+            self.refits_ = [self._refit_at(arm, rows) for rows in (self.end_rows_, self.calibration_rows_)]
+        self.ends_ = IntervalEnds(self.second_stage, arm.base_seed)
+        self._second_stage()
+
+    def at(self, alpha: Any) -> Self:
+        """Return a copy at another level: the base model and the ratio are kept, the ends regressed anew."""
+        other = super().at(alpha)
+        if self.levels is not None:  # both levels move in step with alpha
+            factor = check_alpha(alpha) / check_alpha(self.alpha)
+            first, second = (check_alpha(level) * factor for level in self.levels)
+            other.levels = (first, second)
+        other._second_stage()  # noqa: SLF001  (our own copy)
+        return other
+
+    def _second_stage(self) -> None:
+        """Regress the ends of the first stage's intervals, and calibrate them."""
+        at_ends, at_calibration = (self._first_stage(part) for part in (0, 1))
+        ends = IntervalEnds(self.ends_.regressor, self.ends_.seed).fit(self.end_rows_.X, at_ends, self.domain_)
+        rows = self.calibration_rows_
+        truth = at_calibration if self.target == "interval" else Intervals(rows.y, rows.y)
+        self.ends_ = ends
+        self.calibration_ = Calibration.of(ends.miss(rows.X, truth))
+
+    def _first_stage(self, part: int) -> Intervals:
+        """Return the intervals C at the rows that train the ends (0) or calibrate them (1)."""
+        alpha = self._stage_alphas()[0]
+        if self.refits_ is not None:
+            prediction, calibrations = self.refits_[part]
+            quantile = np.array([calibration.quantile(alpha, weight) for calibration, weight in calibrations])
+        else:
+            rows = (self.end_rows_, self.calibration_rows_)[part]
+            prediction = self._predict_base(rows.X)
+            quantile = self.first_stage_.quantile(alpha, self._weigh(rows.X, rows.y))
+        return self._clip(self.score_.interval(prediction, quantile))
+
+    def _refit_at(self, arm: Arm, rows: Rows) -> tuple[NDArray[np.float64], list[tuple[Calibration, float]]]:
+        """Return, for each row, its prediction and calibration by a base model that has seen it."""
+        observational = arm.observational
+        weights = self._weigh(observational.X, observational.y)
+        predictions, calibrations = [], []
+        for row, weight in enumerate(self._weigh(rows.X, rows.y)):
+            one = rows[np.array([row])]
+            joined = Rows(np.concatenate([observational.X, one.X]), np.concatenate([observational.y, one.y]))
+            model = self._learn(joined, arm)
+            scores = self.score_.score(model.predict(observational.X), observational.y)
+            predictions.append(model.predict(one.X)[0])
+            calibrations.append((Calibration.of(scores, weights), float(weight)))
+        return np.array(predictions), calibrations
+
+    def _stage_alphas(self) -> tuple[Any, Any]:
+        """Return α₁ and α₂."""
+        if self.levels is None:
+            return self.alpha, self.alpha
+        try:
+            first, second = self.levels
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"levels must be a pair (alpha1, alpha2), got {self.levels!r}.") from error
+        check_alpha(first, "levels[0]")
+        check_alpha(second, "levels[1]")
+        return first, second
+
+    def _quantile_alpha(self) -> Any:
+        return self._stage_alphas()[1]
+
+    def _offset(self) -> float:
+        return float(self.calibration_.quantile(self._quantile_alpha())) if self.exact else 0.0
+
+    def _sets(self, X: NDArray[np.float64]) -> IntervalSets:
+        return IntervalSets.of(self._clip(self.ends_.widened(X, self._offset())))
+
+    def _contains(self, X: NDArray[np.float64], value: float) -> NDArray[np.bool_]:
+        y = np.full(len(X), value)
+        return self.ends_.miss(X, Intervals(y, y)) <= self._offset()
+
+    def shortage(self) -> str | None:
+        """Return why all intervals are infinite; inexact intervals never are for want of rows."""
+        return super().shortage() if self.exact else None
