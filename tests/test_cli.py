@@ -40,9 +40,9 @@ def test_demo_shows_every_method():
     assert done.returncode == 0
     assert done.stderr == ""
     for record in METHODS.values():
-        assert done.stdout.count(f"{record.name} ") >= 2
+        assert done.stdout.count(f" {record.name} ") >= 2
         assert record.promise in done.stdout
-    assert "coverage / width, one seed" in done.stdout
+    assert "coverage ± standard error / width, one seed" in done.stdout
 
 
 @pytest.mark.parametrize(

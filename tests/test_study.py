@@ -51,6 +51,24 @@ def test_whole_numbers_that_came_as_floats_are_integers():
     assert study.treatment.dtype.kind == "i"
 
 
+def test_categories_of_labels_and_covariates_keep_their_values():
+    one = pd.DataFrame(OBSERVATIONAL).assign(t=pd.Categorical([0, 1, 0]), city=pd.Categorical([np.nan, 1, 2]))
+    two = pd.DataFrame(TRIAL).assign(t=pd.Categorical([1, 0]), city=pd.Categorical([1, 2]))
+    study = stack(one, two, covariates="city")
+    assert study.treatment.tolist() == [0, 1, 0, 1, 0]
+    assert study.X["city"].tolist()[1:] == ["1", "2", "1", "2"]
+
+
+def test_columns_with_missing_values_of_ordinary_pandas_tables():
+    one = pd.DataFrame(OBSERVATIONAL).assign(a=[True, None, False], b=[1, None, 2], c=np.nan)
+    two = pd.DataFrame(TRIAL).assign(a=[True, False], b=[3, 4], c=["x", "y"])
+    one["b"] = one["b"].astype(object)
+    study = stack(one, two, covariates=["a", "b", "c"])
+    table = pa.Table.from_pandas(study.X)
+    assert table["a"].to_pylist() == [True, None, False, True, False]
+    assert table["c"].to_pylist() == [None, None, None, "x", "y"]
+
+
 def test_a_column_of_one_table_only_is_left_out_with_a_warning():
     with pytest.warns(UserWarning, match="only the trial table has them: site"):
         study = stack(pd.DataFrame(OBSERVATIONAL), pd.DataFrame(TRIAL).assign(site=[1, 2]))
@@ -69,13 +87,15 @@ def frame(base, **changes):
         (frame(OBSERVATIONAL), frame(TRIAL), {"covariates": []}, "no covariates"),
         (frame(OBSERVATIONAL), frame(TRIAL), {"covariates": ["age", "y"]}, "'y' cannot be a covariate"),
         (frame(OBSERVATIONAL), frame(TRIAL), {"treatment": "y"}, "must be two columns"),
-        (frame(OBSERVATIONAL), frame(TRIAL, age=["x", "z"]), {}, "column 'age' is Int64 in the observational table"),
+        (frame(OBSERVATIONAL), frame(TRIAL, age=["x", "z"]), {}, "column 'age' is int64 in the observational table"),
         (frame(OBSERVATIONAL, y=["a", "b", "c"]), frame(TRIAL, y=["a", "b"]), {}, "outcome must be numeric"),
         (frame(OBSERVATIONAL), frame(TRIAL, y=[1.0, None]), {}, "outcome must be finite: 1 of 5.*rows 4"),
         (frame(OBSERVATIONAL, y=[np.inf, 1, 2]), frame(TRIAL), {}, "outcome must be finite"),
         (frame(OBSERVATIONAL, t=["a", None, "b"]), frame(TRIAL, t=["a", "b"]), {}, "1 missing values"),
+        (frame(OBSERVATIONAL), frame(TRIAL, t=["a", "b"]), {}, "column 't' is int64 in the observational table"),
+        (frame(OBSERVATIONAL), frame(TRIAL, t=[np.inf, 1.0]), {}, "1 are missing or something else"),
         (frame(OBSERVATIONAL), frame(TRIAL).iloc[:0], {}, "none of the 3 rows is from the trial"),
-        (np.zeros((2, 3)), frame(TRIAL), {}, r"With arrays, call Study\(X, y, treatment, trial\)"),
+        (np.zeros((2, 3)), frame(TRIAL), {}, r"with arrays, call Study\(X, y, treatment, trial\)"),
     ],
 )
 def test_bad_tables(observational, trial, options, message):
@@ -89,8 +109,13 @@ def test_bad_tables(observational, trial, options, message):
         (np.zeros((3, 1)), np.zeros(2), np.zeros(3), np.ones(3), "numbers of rows differ: X has 3, y has 2"),
         (np.zeros((2, 1)), np.zeros(2), np.zeros(2), [0, 2], "boolean mask.*got the value"),
         (np.zeros((2, 1)), np.zeros(2), np.zeros(2), [[True], [True]], "trial must be one-dimensional"),
-        (np.zeros((2, 1)), np.zeros(2), [0.0, np.nan], [1, 1], "1 missing labels"),
-        (np.zeros((2, 1)), np.zeros(2), np.array(["a", None], dtype=object), [1, 1], "1 missing labels"),
+        (np.zeros((2, 1)), np.zeros(2), [0.0, np.nan], [1, 1], "1 are missing or something else"),
+        (np.zeros((2, 1)), np.zeros(2), np.array(["a", None], dtype=object), [1, 1], "1 are missing"),
+        (np.zeros((2, 1)), np.zeros(2), pd.array(["a", None], dtype="string"), [1, 1], "1 are missing"),
+        (np.zeros((2, 1)), np.zeros(2), np.array(["a", 1], dtype=object), [1, 1], "mix text and numbers"),
+        (np.zeros((2, 1)), np.zeros(2), np.array(["2024", "NaT"], dtype="M8[D]"), [1, 1], "2 are missing or something"),
+        (np.zeros((2, 1)), np.zeros(2), [0, 1], pd.array([True, None], dtype="boolean"), "boolean mask"),
+        (np.zeros((2, 1)), np.array(["2024", "2025"], dtype="M8[D]"), [0, 1], [1, 1], "outcome must be numeric"),
         (np.zeros((2, 1)), ["a", "b"], [0, 1], [1, 1], "outcome must be numeric"),
         (np.zeros((2, 1)), np.zeros((2, 2)), [0, 1], [1, 1], "outcome must be one-dimensional"),
     ],

@@ -43,9 +43,12 @@ def check_outcome(y: Any) -> NDArray[np.float64]:
     """Return finite outcomes as a vector of floats."""
     if y is None:
         raise ValueError("fit requires y to be passed, but the target y is None: give the outcomes.")
+    kind = np.asarray(y).dtype
+    if kind.kind in "cmM":
+        raise ValueError(
+            f"the outcome must be numeric: {kind} values are not. Complex data not supported, dates neither."
+        )
     try:
-        if np.asarray(y).dtype.kind in "cmM":
-            raise TypeError(f"{np.asarray(y).dtype} values (Complex data not supported, dates neither)")
         outcome = np.asarray(y, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError(f"the outcome must be numeric: {error}. Encode it as numbers.") from error
@@ -102,9 +105,7 @@ def check_outcome_range(outcome_range: Any, y: NDArray[np.float64]) -> tuple[flo
     if outcome_range is None:
         return None
     try:
-        if isinstance(outcome_range, str):
-            raise TypeError("text")
-        low, high = (float(bound) for bound in outcome_range)
+        low, high = (float(bound) for bound in outcome_range if not isinstance(bound, str))
     except (TypeError, ValueError) as error:
         raise ValueError(f"outcome_range must be a pair (low, high), got {outcome_range!r}.") from error
     if not low < high:

@@ -71,10 +71,14 @@ def methods() -> None:
 
     from confide.methods.registry import METHODS
 
-    table = Table("method", "what it is", "what it uses", "promised coverage")
+    console = Console()
     for record in METHODS.values():
-        table.add_row(record.name, record.summary, record.uses, record.promise)
-    Console().print(table)
+        console.print(f"[bold]{record.name}[/bold]", highlight=False)
+        lines = Table.grid(padding=(0, 2))
+        for heading, text in (("", record.summary), ("uses", record.uses), ("promise", record.promise)):
+            lines.add_row("", heading, text)
+        console.print(lines)
+    console.print("α is the level asked for, r̂ an estimated density ratio, m the number of trial rows in the arm.")
 
 
 @app.command()
@@ -103,7 +107,9 @@ def demo(
         "250 randomised ones. How often does a 90 % interval hold for new people, and how wide is it?\n"
     )
     console.print(_demo_table(results, seeds))
-    console.print("\nPromised coverage of an outcome, α = 0.1 (the effect joins both arms at α/2 each):")
+    console.print(
+        "\nPromised coverage of an outcome, α = 0.1, on average over samples (effect: both arms at α/2 each):"
+    )
     promises = Table.grid(padding=(0, 2))
     for record in METHODS.values():
         promises.add_row("", record.name, record.promise)
@@ -112,22 +118,23 @@ def demo(
 
 def _demo_table(results: list[Result], seeds: int) -> Table:
     """Return coverage, width and seconds of each method."""
-    from statistics import fmean
+    from statistics import fmean, stdev
 
     from rich.table import Table
 
     times = "one seed" if seeds == 1 else f"mean of {seeds} seeds"
-    table = Table("method", title=f"coverage / width, {times}")
+    table = Table("method", title=f"coverage ± standard error / width, {times}")
     targets = list(dict.fromkeys(result.target for result in results))
     for heading in (*targets, "seconds"):
         table.add_column(heading, justify="right")
     for name in dict.fromkeys(result.method for result in results):
         mine = [result for result in results if result.method == name]
-        cells = [
-            f"{fmean(r.coverage for r in mine if r.target == target):.3f} / "
-            f"{fmean(r.width for r in mine if r.target == target):.3f}"
-            for target in targets
-        ]
+        cells = []
+        for target in targets:
+            coverages = [result.coverage for result in mine if result.target == target]
+            width = fmean(result.width for result in mine if result.target == target)
+            error = f" ± {stdev(coverages) / len(coverages) ** 0.5:.3f}" if len(coverages) > 1 else ""
+            cells.append(f"{fmean(coverages):.3f}{error} / {width:.2f}")
         table.add_row(name, *cells, f"{fmean(result.seconds for result in mine):.1f}")
     return table
 

@@ -223,8 +223,11 @@ class CounterfactualIntervals(BaseEstimator):
         """Warn once where the outcome intervals, or else the effect intervals, are infinite throughout."""
         outcomes = {label: text for label, arm in self.arms_.items() if (text := arm.shortage())}
         for what, found in (("", outcomes), ("effect intervals, ", self.effect_.shortages())):
-            message = " ".join(f"treatment {label}: {what}{text}" for label, text in found.items())
-            if message:
+            by_text: dict[str, list[str]] = {}
+            for label, text in found.items():
+                by_text.setdefault(text, []).append(str(label))
+            if by_text:
+                message = " ".join(f"treatment {' and '.join(who)}: {what}{text}" for text, who in by_text.items())
                 warnings.warn(message, InfiniteIntervalWarning, stacklevel=3)
                 return
 
@@ -246,7 +249,9 @@ def _fit_arm(arm: ArmEstimator, encoded: NDArray[np.float64], study: Study, labe
                 encoded[rows], study.y[rows], trial=study.trial[rows], population=encoded[~study.trial]
             )
         except ValueError as error:
-            raise ValueError(f"treatment {label}: {error}") from error
+            tables = {"observational": ~study.trial, "trial": study.trial}
+            found = "; ".join(f"{name} {examples(np.unique(study.treatment[rows]))}" for name, rows in tables.items())
+            raise ValueError(f"treatment {label}: {error} Treatments by table: {found}.") from error
     return fitted
 
 

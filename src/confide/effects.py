@@ -131,7 +131,8 @@ class Nested(Effect):
                 found[control] = text
             if self.exact and np.isinf(pair.calibration.quantile(self.arm_alpha_)):
                 reach = "infinite" if pair.bounds is None else "as wide as the effect"
-                rows = count_rows(len(pair.calibration.scores))
+                finite = int(np.isfinite(pair.calibration.scores).sum())
+                rows = f"{count_rows(finite)} with a finite interval of the control arm"
                 found[treated] = shortage(self.arm_alpha_, rows, "trial", f"All intervals are {reach}")
         return found
 

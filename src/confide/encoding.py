@@ -1,7 +1,8 @@
 """Covariates to numbers, fitted once for all arms.
 
-Numbers, booleans and dates become one column each, NaN where missing; text and categories become one column a
-category, and one that marks the missing. A category that was not there when fitted belongs to no column.
+Numbers, booleans and dates (text like 2024-01-31 too) become one column each, NaN where missing; text and
+categories become one column a category, and one that marks the missing. A category that was not there when fitted
+belongs to no column.
 
 The encoder may see all rows, calibration rows too, because only *which* columns there are depends on them, and
 every learner ignores columns that do not vary over the rows it is fitted on (`confide.learners.SeenColumns`). A
@@ -21,7 +22,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from confide.checks import examples, suggest
-from confide.tables import is_empty, is_frame, is_temporal, is_text, numbers, read_array, read_table, texts
+from confide.tables import dates, is_empty, is_frame, is_temporal, is_text, numbers, read_array, read_table, texts
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -44,8 +45,10 @@ class NumberColumn:
 
     def encode(self, column: pa.ChunkedArray) -> NDArray[np.float64]:
         """Return the value, one row a value."""
+        if self.temporal:
+            column = column if (written := dates(column)) is None else written
         if not is_empty(column) and is_temporal(column.type) != self.temporal:
-            was, now = ("dates", "numbers") if self.temporal else ("numbers", "dates")
+            was, now = ("dates", "something else") if self.temporal else ("numbers", "dates")
             raise ValueError(f"column {self.name!r} held {was} when fitted and holds {now} now; convert it.")
         return numbers(self.name, column)[:, None]
 
@@ -155,6 +158,8 @@ def _array_column(values: NDArray[Any]) -> pa.Array:
 
 
 def _learn_column(name: str, column: pa.ChunkedArray) -> NumberColumn | CategoryColumn:
+    if dates(column) is not None:
+        return NumberColumn(name, temporal=True)
     if is_text(column.type) or pa.types.is_dictionary(column.type):
         return CategoryColumn.learn(name, column)
     numbers(name, column)  # a column that is neither is refused here, not when predicting

@@ -12,7 +12,6 @@ from sklearn.compose import ColumnTransformer
 from sklearn.dummy import DummyRegressor
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression, RidgeCV
 from sklearn.metrics import log_loss
 from sklearn.model_selection import KFold, StratifiedKFold
@@ -102,14 +101,13 @@ class AutoRegressor(RegressorMixin, _Auto):
         """Choose a candidate by cross-validation and fit it on all rows."""
         X, y = validate_data(self, X, y, ensure_all_finite="allow-nan", y_numeric=True, dtype=np.float64)
         seed = spawn_seeds(self.random_state, 2)[1]
-        # Boosting takes missing values as they are, but not a column that has nothing else.
         if self.quantile is None:
             boosting = HistGradientBoostingRegressor(random_state=seed)
             candidates = {"constant": DummyRegressor(), "ridge": ridge_on_splines()}
         else:
             boosting = HistGradientBoostingRegressor(loss="quantile", quantile=self.quantile, random_state=seed)
             candidates = {"constant": DummyRegressor(strategy="quantile", quantile=self.quantile)}
-        candidates["boosting"] = make_pipeline(_imputer(), boosting)
+        candidates["boosting"] = prepared(boosting)
         self._choose(candidates, self._loss, (X, y), KFold(FOLDS) if len(y) >= 2 * FOLDS else None)
         return self
 
@@ -121,7 +119,8 @@ class AutoRegressor(RegressorMixin, _Auto):
 
     def predict(self, X: Any) -> NDArray[np.float64]:
         """Return the winner's predictions."""
-        return np.asarray(self.model_.predict(self._check_new(X)))
+        X = self._check_new(X)
+        return np.asarray(self.model_.predict(X))
 
 
 class AutoClassifier(ClassifierMixin, _Auto):
@@ -145,7 +144,7 @@ class AutoClassifier(ClassifierMixin, _Auto):
         candidates = {
             "splines": make_pipeline(*_splines(), LogisticRegression(C=0.1, max_iter=1000)),
             "perceptron": standardised(MLPClassifier(random_state=seed)),
-            "boosting": make_pipeline(_imputer(), HistGradientBoostingClassifier(random_state=seed)),
+            "boosting": prepared(HistGradientBoostingClassifier(random_state=seed)),
         }
         folds = StratifiedKFold(FOLDS) if len(counts) > 1 and counts.min() >= 2 * FOLDS else None
         with warnings.catch_warnings():
@@ -158,7 +157,8 @@ class AutoClassifier(ClassifierMixin, _Auto):
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return the winner's probabilities."""
-        return np.asarray(self.model_.predict_proba(self._check_new(X)))
+        X = self._check_new(X)
+        return np.asarray(self.model_.predict_proba(X))
 
     def predict(self, X: Any) -> Any:
         """Return the likelier class."""
@@ -174,28 +174,46 @@ def _splines() -> list[Any]:
     """Return the steps from columns to scaled splines of the continuous ones."""
     splines = SplineTransformer(knots="quantile", extrapolation="linear")
     columns = ColumnTransformer([("splines", splines, _continuous)], remainder="passthrough")
-    return [_imputer(), columns, StandardScaler()]
+    return [SeenColumns(), columns, StandardScaler()]
 
 
 class SeenColumns(TransformerMixin, BaseEstimator):
-    """Keep the columns that vary over the rows of fit.
+    """Keep the columns that vary over the rows of fit, and fill in what is missing.
 
     A column that is constant there says nothing about the outcome, but it could tell a calibration row from a
     new one: a category of its own. Without it both are encoded alike, as the promises need.
+
+    Parameters
+    ----------
+    impute : bool
+        Put the median of the rows of fit where a value is missing, and add a column that says so where one was
+        missing among them.
     """
 
+    def __init__(self, *, impute: bool = True) -> None:
+        self.impute = impute
+
     def fit(self, X: Any, y: Any = None) -> SeenColumns:  # noqa: ARG002  (scikit-learn's signature)
-        """Learn which columns vary; a missing value is a value of its own."""
-        X = validate_data(self, X, ensure_all_finite="allow-nan", dtype=np.float64)
-        same = (X[0] == X) | (np.isnan(X) & np.isnan(X[0]))
+        """Learn which columns vary, a missing value being one of its own, and their medians."""
+        X = np.asarray(X, dtype=np.float64)
+        missing = np.isnan(X)
+        same = (X[0] == X) | (missing & missing[0])
+        self.n_features_in_ = X.shape[1]
         self.kept_ = np.flatnonzero(~same.all(axis=0))
+        self.marked_ = self.kept_[missing[:, self.kept_].any(axis=0)]
+        self.medians_ = np.nanmedian(X[:, self.kept_], axis=0)
         return self
 
     def transform(self, X: Any) -> NDArray[np.float64]:
         """Return the columns that varied, or one of zeros where none did."""
-        check_is_fitted(self)
-        X = validate_data(self, X, reset=False, ensure_all_finite="allow-nan", dtype=np.float64)
-        return X[:, self.kept_] if len(self.kept_) else np.zeros((len(X), 1))
+        X = np.asarray(X, dtype=np.float64)
+        kept = X[:, self.kept_] if len(self.kept_) else np.zeros((len(X), 1))
+        if not self.impute or not len(self.kept_):
+            return kept
+        missing = np.isnan(kept)
+        if missing.any():
+            kept = np.where(missing, self.medians_, kept)
+        return np.column_stack([kept, np.isnan(X[:, self.marked_])]) if len(self.marked_) else kept
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -205,18 +223,12 @@ class SeenColumns(TransformerMixin, BaseEstimator):
 
 def prepared(estimator: Any) -> Pipeline:
     """Return the estimator behind the columns that vary, imputed where it does not take missing values itself."""
-    imputer = [] if get_tags(estimator).input_tags.allow_nan else [_imputer()]
-    return make_pipeline(SeenColumns(), *imputer, estimator)
+    return make_pipeline(SeenColumns(impute=not get_tags(estimator).input_tags.allow_nan), estimator)
 
 
 def standardised(*estimator: Any) -> Pipeline:
-    """Return the estimator, if any, behind varying columns, imputed, marked where missing, and scaled."""
-    return make_pipeline(SeenColumns(), _imputer(), StandardScaler(), *estimator)
-
-
-def _imputer() -> SimpleImputer:
-    """Return the imputer that all learners share: medians, and a column that says what was missing."""
-    return SimpleImputer(strategy="median", add_indicator=True, keep_empty_features=True)
+    """Return the estimator, if any, behind varying columns, imputed and scaled."""
+    return make_pipeline(SeenColumns(), StandardScaler(), *estimator)
 
 
 def _continuous(X: NDArray[np.float64]) -> list[int]:

@@ -88,7 +88,7 @@ def stack(
         if not is_frame(table):
             raise ValueError(
                 f"the {name} table must be a data frame, got {type(table).__name__}. "
-                "With arrays, call Study(X, y, treatment, trial)."
+                "Read a file first; with arrays, call Study(X, y, treatment, trial)."
             )
     tables = {"observational": read_table(observational), "trial": read_table(trial)}
     roles = [str(treatment), str(outcome)]

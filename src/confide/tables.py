@@ -31,15 +31,14 @@ def read_frame(X: Any) -> nw.DataFrame[Any]:
 
 def read_table(X: Any) -> pa.Table:
     """Return a frame as an Arrow table whose columns have one kind of values and a name of their own each."""
-    frame = read_frame(X)
-    names = [str(name) for name in frame.columns]
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
-        raise ValueError(f"two columns have the name {examples(twice)}; rename one of them.")
     try:
+        frame = read_frame(X)
+        names = [str(name) for name in frame.columns]
         table = frame.to_arrow()
     except (pa.ArrowException, TypeError, OverflowError) as error:
         raise ValueError(f"a column mixes kinds of values: {error}. Make each column of one kind.") from error
+    if len(set(names)) < len(names):
+        raise ValueError(f"two columns have the same name, as text: {examples(names)}; rename one of them.")
     # pandas appends its index where it is not a plain one.
     return table.select(range(len(names))).rename_columns(names)
 
@@ -99,6 +98,16 @@ def numbers(name: str, column: pa.ChunkedArray) -> NDArray[np.float64]:
     if np.isinf(values).any():
         raise ValueError(f"column {name!r} holds infinite values; mark them as missing, or cut them to a bound.")
     return np.asarray(values, dtype=np.float64)
+
+
+def dates(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
+    """Return text as instants if all of it is written like 2024-01-31, with a time or without; None if not."""
+    if not is_text(column.type) or is_empty(column):
+        return None
+    try:
+        return column.cast(pa.timestamp("us"))
+    except pa.ArrowException:
+        return None
 
 
 def _microseconds(column: pa.ChunkedArray) -> pa.ChunkedArray:

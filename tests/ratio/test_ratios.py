@@ -6,7 +6,7 @@ from sklearn.linear_model import LogisticRegression
 
 from confide.learners import standardised
 from confide.ratio import ClassifierRatio, OracleRatio, PropensityRatio, check_ratio
-from confide.ratio.classifier import CLIP
+from confide.ratio.classifier import LIMITS
 from confide.ratio.propensity import without
 
 
@@ -56,7 +56,8 @@ def test_on_selects_the_columns(on, same, differ):
 
 def test_extreme_probabilities_are_clipped_by_constants():
     ratio = ClassifierRatio(LogisticRegression(C=1e9)).fit(np.full((5, 1), 10.0), np.full((10, 1), -10.0))
-    np.testing.assert_allclose(ratio.predict([[1e9], [-1e9]]), [2 * (1 - CLIP) / CLIP, 2 * CLIP / (1 - CLIP)])
+    np.testing.assert_array_equal(ratio.predict([[1e9], [-1e9]]), LIMITS[::-1])
+    assert ratio.clipped_ == 15
 
 
 def test_missing_values_do_not_break_the_default():

@@ -27,7 +27,7 @@ from confide.conformal.transductive import rows_at_once
 from confide.intervals import InfiniteIntervalWarning, Intervals, IntervalSets, count_rows, shortage
 from confide.learners import seeded
 from confide.ratio import check_ratio
-from confide.scores import check_score
+from confide.scores import Score, check_score
 from confide.splits import Rows, join, spawn_seeds, split
 
 if TYPE_CHECKING:
@@ -75,6 +75,7 @@ class ArmEstimator(BaseEstimator, ABC):
     outcome_values: Any
     random_state: Any
     # What fit learns.
+    score_: Score
     base_: Any
     ratio_: Any
     calibration_: Calibration
@@ -268,11 +269,8 @@ class ArmEstimator(BaseEstimator, ABC):
         return tags
 
 
-class Weighted:
-    """What methods add whose last quantile weighs by ``ratio_``."""
-
-    calibration_: Calibration
-    _calibrates_on: ClassVar[str]
+class Weighted(ArmEstimator):
+    """What methods share whose last quantile weighs by ``ratio_``."""
 
     def _test_weight(self, X: NDArray[np.float64], y: NDArray[np.float64] | float = np.nan) -> NDArray[np.float64]:
         return self._weigh(X, y)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from confide.methods._arm import Arm, ArmEstimator, Weighted, weighs_outcome
+from confide.methods._arm import Arm, Weighted, weighs_outcome
 from confide.ratio import ClassifierRatio, PropensityRatio, check_ratio
 from confide.ratio.propensity import logistic_regression, without
 from confide.splits import Rows, join
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from confide.conformal import Calibration
 
 
-class WCP(Weighted, ArmEstimator):
+class WCP(Weighted):
     """Base model and calibration on observational rows, weighted by P(t)/ê(x).
 
     Promise: coverage ≥ 1-α-½E|ŵ-w|, only if there is no hidden confounding and the covariates of trial and

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 
 from confide.checks import suggest
-from confide.conformal.quantile import Calibration, check_alpha
+from confide.conformal.quantile import Calibration, check_alpha, rows_needed
 from confide.conformal.transductive import widened_range
 from confide.ends import IntervalEnds
 from confide.intervals import Intervals, IntervalSets
@@ -186,5 +186,14 @@ class WSCPDR(ArmEstimator):
         return self.ends_.miss(X, Intervals(y, y)) <= self._offset()
 
     def shortage(self) -> str | None:
-        """Return why all intervals are infinite; inexact intervals never are for want of rows."""
-        return super().shortage() if self.exact else None
+        """Return why all intervals are infinite; inexact ones never are for want of rows."""
+        if not self.exact or np.isfinite(self._offset()):
+            return None
+        rows, infinite = len(self.calibration_.scores), int(np.isinf(self.calibration_.scores).sum())
+        if rows < rows_needed(self._quantile_alpha()):
+            return super().shortage()
+        return (
+            f"the first stage's intervals are infinite at {infinite} of {rows} trial calibration rows, where a row's "
+            f"own weight outweighs the observational rows. All intervals are {self._reach()}. "
+            "Use target='outcome' (wscp-dr-calibrated), another ratio, or a larger alpha."
+        )

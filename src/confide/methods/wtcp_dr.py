@@ -9,7 +9,7 @@ import numpy as np
 
 from confide.conformal.transductive import outcome_grid, rows_at_once, solve_on_grid, widened_range
 from confide.intervals import IntervalSets
-from confide.methods._arm import Arm, ArmEstimator, Weighted, weighs_outcome
+from confide.methods._arm import Arm, Weighted, weighs_outcome
 from confide.ratio import ClassifierRatio
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 GRID = 256
 
 
-class WTCPDR(Weighted, ArmEstimator):
+class WTCPDR(Weighted):
     """Base model and calibration on observational rows, weighted by the joint density ratio r̂(x, y).
 
     A new row's own weight depends on its unknown outcome, so each candidate outcome is asked whether it is in
@@ -48,6 +48,7 @@ class WTCPDR(Weighted, ArmEstimator):
 
     _needs: ClassVar = {"observational": 2, "trial": 1}
     _calibrates_on: ClassVar = "observational"
+    grid_: NDArray[np.float64]
 
     def __init__(
         self,

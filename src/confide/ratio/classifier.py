@@ -62,7 +62,8 @@ class ClassifierRatio(DensityRatio):
     def _ratio(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
         probability = self.classifier_.predict_proba(rows)[:, 1]
         with np.errstate(divide="ignore"):  # a certain trial row has an infinite ratio until it is clipped
-            return np.clip(self.factor_ * probability / (1 - probability), *self.limits_)
+            ratio = self.factor_ * probability / (1 - probability)
+        return np.asarray(np.clip(ratio, *self.limits_))
 
 
 def _is_balanced(classifier: Any) -> bool:

@@ -42,7 +42,8 @@ class PropensityRatio(DensityRatio):
             return np.ones(len(rows))
         propensity = self.classifier_.predict_proba(rows)[:, 1]
         with np.errstate(divide="ignore"):  # a row that cannot be in the arm, until it is clipped
-            return np.clip(self.share_ / propensity, *self.limits_)
+            ratio = self.share_ / propensity
+        return np.asarray(np.clip(ratio, *self.limits_))
 
 
 def logistic_regression() -> Pipeline:
