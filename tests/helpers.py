@@ -24,3 +24,16 @@ def study_arrays(n=400, m=120, d=1, seed=0):
         np.concatenate([observational.treatment, trial.treatment]),
         np.repeat([False, True], [n, m]),
     )
+
+
+def gaussians(n=4000, m=2000, seed=0):
+    """Trial rows around (0, 0), observational rows around (0, 1), and their ratio r = exp(½ - y)."""
+    rng = np.random.default_rng(seed)
+    trial, observational = rng.standard_normal((m, 2)), rng.normal([0, 1], size=(n, 2))
+    return trial, observational, lambda rows: np.exp(0.5 - rows[:, -1])
+
+
+def delta(ratio, observational, truth):
+    """Δ: half the mean absolute error over observational rows, r̂ normalised."""
+    estimate = ratio.predict(observational)
+    return 0.5 * np.mean(np.abs(truth(observational) - estimate / estimate.mean()))

@@ -28,13 +28,6 @@ def test_the_seed_decides():
     assert spawn_seeds(7, 3)[:2] == spawn_seeds(7, 2)
 
 
-def test_no_global_seeding():
-    np.random.seed(0)
-    before = np.random.get_state()[1].copy()
-    spawn_seeds(5, 3)
-    np.testing.assert_array_equal(before, np.random.get_state()[1])
-
-
 def test_join_puts_the_outcome_last():
     np.testing.assert_array_equal(join(np.ones((2, 1)), np.array([3.0, 4.0])), [[1, 3], [1, 4]])
     assert np.isnan(join(np.ones((2, 1)))[:, 1]).all()

@@ -129,6 +129,15 @@ def test_the_seed_decides_everything(name):
 
 
 @pytest.mark.parametrize("name", METHODS)
+def test_nothing_touches_the_global_random_state(name):
+    before = np.random.get_state()
+    method(name, random_state=5).fit(X, Y, trial=TRIAL).predict_set(X[:5])
+    after = np.random.get_state()
+    assert before[2:] == after[2:]
+    np.testing.assert_array_equal(before[1], after[1])
+
+
+@pytest.mark.parametrize("name", METHODS)
 def test_with_alpha_is_a_fit_at_that_level(name):
     arm = fast(name, alpha=0.1).fit(X, Y, trial=TRIAL)
     other = arm.with_alpha(0.3)

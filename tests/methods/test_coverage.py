@@ -1,12 +1,14 @@
 """Validity by Monte Carlo, with the decision rule of `decision.py`."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.dummy import DummyRegressor
+from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import LinearRegression
 
-from confide import WTCPDR, Naive, Transfer
-from confide.ratio import OracleRatio
+from confide import WSCPDR, WTCPDR, CounterfactualIntervals, Naive, Transfer, method, stack
+from confide.ratio import KernelRatio, OracleRatio
 from decision import assert_covers
 
 FRESH = 50
@@ -77,3 +79,67 @@ def test_wtcp_dr_covers_with_the_true_ratio_and_fails_with_a_blind_one():
     blind = coverages(make(lambda rows: np.ones(len(rows))), 0.1, 200, 5, 100, BIAS, bound)
     with pytest.raises(AssertionError, match="below"):
         assert_covers({"blind": (blind, 0.9)})
+
+
+RATIOS = {
+    "oracle": true_ratio,
+    "blind": lambda rows: np.ones(len(rows)),
+    "reversed": lambda rows: 1 / true_ratio(rows),
+}
+
+
+def wscp(target, ratio):
+    def make(**params):
+        linear = {"base": LinearRegression(), "second_stage": LinearRegression()}
+        return WSCPDR(ratio=OracleRatio(RATIOS[ratio]), target=target, **linear, **params)
+
+    return make
+
+
+@pytest.mark.filterwarnings("ignore::confide.InfiniteIntervalWarning")  # a first stage may well be infinite
+def test_wscp_dr_calibrated_covers_whatever_the_ratio_and_exact_with_the_true_one():
+    cells = {
+        f"calibrated, {ratio}, alpha={alpha}": (
+            coverages(wscp("outcome", ratio), alpha, 200, 60, 200, BIAS),
+            1 - alpha,
+        )
+        for ratio in RATIOS
+        for alpha in (0.1, 0.3)
+    }
+    for alpha in (0.05, 0.1):  # the two levels add up
+        cells[f"exact, oracle, alpha={alpha}"] = (
+            coverages(wscp("interval", "oracle"), alpha, 200, 100, 200, BIAS),
+            1 - 2 * alpha,
+        )
+    assert_covers(cells)
+
+
+def test_a_relative_kernel_ratio_covers_where_the_raw_one_does_not():
+    """Outcomes 2.5 standard deviations apart; the ratio of RuLSIF is bounded by 1/β unless it is converted."""
+    n, m, trial = 2000, 500, np.repeat([False, True], [2000, 500])
+    found = {False: [], True: []}
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        X, y = np.ones((n + m, 1)), rng.standard_normal(n + m) + 2.5 * ~trial
+        for raw, results in found.items():
+            ratio = KernelRatio(0.1, on="y", raw=raw, random_state=seed)
+            arm = WTCPDR(base=DummyRegressor(), ratio=ratio, outcome_range=(-6, 9), random_state=seed)
+            fresh = rng.standard_normal(500)
+            results.append(arm.fit(X, y, trial=trial).predict_set(np.ones((500, 1))).contains(fresh).mean())
+    assert_covers({"converted": (found[False], 0.9)})
+    assert np.mean(found[True]) < 0.75
+
+
+def test_a_category_of_its_own_does_not_tell_a_calibration_row_from_a_new_one():
+    """An identifier among the covariates, and a base model that would use it: exchangeability must survive."""
+    base = KernelRidge(kernel="rbf", alpha=0.1, gamma=1.0)
+    cells = {"transfer": [], "naive": []}
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        rows = pd.DataFrame({"id": [f"p{i}" for i in range(138)], "y": 10 + rng.standard_normal(138), "t": 0})
+        observational, trial, new = rows[:30], rows[30:88], rows[88:]
+        for name, results in cells.items():
+            model = CounterfactualIntervals(method(name, base=base), random_state=seed)
+            model.fit(*stack(observational, trial))
+            results.append(model.predict_interval(new, treatment=0).contains(new["y"]).mean())
+    assert_covers({name: (results, 0.9) for name, results in cells.items()})

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from sklearn.dummy import DummyRegressor
 from sklearn.linear_model import LinearRegression
 
 from confide import WCP, WTCPDR
@@ -70,6 +71,24 @@ def test_a_huge_weight_of_the_new_row_gives_the_whole_searched_range():
     np.testing.assert_array_equal(intervals, [[arm.grid_[0], arm.grid_[-1]]])
     margin = 0.1 * np.ptp(Y)
     np.testing.assert_allclose(intervals, [[Y.min() - margin, Y.max() + margin]])
+
+
+def test_a_set_narrower_than_the_grid_is_found():
+    y = np.where(np.arange(len(Y)) % 500 == 0, 1e3, 1e-3 * Y)  # two outliers stretch the searched range
+    one = OracleRatio(lambda rows: np.ones(len(rows)))
+    arm = WTCPDR(ratio=one, base=DummyRegressor(strategy="median"), random_state=0).fit(X, y, trial=TRIAL)
+    arm.grid_ = np.linspace(arm.grid_[0], arm.grid_[-1], 50)
+    sets = arm.predict_set(X[:3])
+    assert (sets.components == 1).all()
+    assert (sets.measure < 0.01).all()
+
+
+def test_an_infinite_bound_is_searched_like_none():
+    ratio = OracleRatio(lambda rows: np.full(len(rows), 1e9) * (rows[:, 0] > 8) + 1)
+    arm = WTCPDR(ratio=ratio, base=LinearRegression(), outcome_range=(-9, np.inf), random_state=0)
+    lower, upper = arm.fit(X, Y, trial=TRIAL).predict_interval([[9.0, 0.0]])
+    assert lower[0] == -9
+    assert upper[0] == pytest.approx(Y.max() + 0.1 * np.ptp(Y))
 
 
 def test_rows_in_chunks_equal_rows_at_once(monkeypatch):

@@ -8,19 +8,7 @@ from confide.learners import standardised
 from confide.ratio import ClassifierRatio, OracleRatio, PropensityRatio, check_ratio
 from confide.ratio.classifier import LIMITS
 from confide.ratio.propensity import without
-
-
-def gaussians(n=4000, m=2000, seed=0):
-    """Trial rows around (0, 0), observational rows around (0, 1): r = exp(½ - y), whatever x."""
-    rng = np.random.default_rng(seed)
-    trial, observational = rng.standard_normal((m, 2)), rng.normal([0, 1], size=(n, 2))
-    return trial, observational, lambda rows: np.exp(0.5 - rows[:, -1])
-
-
-def error(ratio, observational, truth):
-    """Δ: half the mean absolute error over observational rows, r̂ normalised."""
-    estimate = ratio.predict(observational)
-    return 0.5 * np.mean(np.abs(truth(observational) - estimate / estimate.mean()))
+from helpers import delta, gaussians
 
 
 @pytest.mark.parametrize("classifier", [None, standardised(LogisticRegression())])
@@ -28,7 +16,7 @@ def test_a_classifier_recovers_a_known_ratio(classifier):
     trial, observational, truth = gaussians()
     ratio = ClassifierRatio(classifier, random_state=0).fit(trial, observational)
     fresh = gaussians(seed=1)[1]
-    assert error(ratio, fresh, truth) < 0.08
+    assert delta(ratio, fresh, truth) < 0.08
     assert ratio.predict(fresh).mean() == pytest.approx(1, abs=0.1)
 
 

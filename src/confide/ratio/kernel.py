@@ -149,7 +149,7 @@ class KernelRatio(_Gaussian):
         if self.raw or not self.beta:
             return relative
         bounded = np.minimum(relative, CEILING / self.beta)
-        return (1 - self.beta) * bounded / (1 - self.beta * bounded)
+        return np.minimum((1 - self.beta) * bounded / (1 - self.beta * bounded), self.limits_[1])
 
 
 def leave_one_out_errors(
