@@ -7,10 +7,10 @@ READY := $(VENV)/.ready
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-long lint format bench lock promises clean
+.PHONY: help setup demo test test-long lint format bench study-methods study-ratios promises lock clean
 
 help: ## List the targets
-	@grep -hE '^[a-z-]+:.*?## ' $(MAKEFILE_LIST) | awk -F ':.*?## ' '{printf "  make %-10s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*?## ' $(MAKEFILE_LIST) | awk -F ':.*?## ' '{printf "  make %-14s %s\n", $$1, $$2}'
 
 # --without-pip and `pip --python` need no ensurepip, which Debian packages separately.
 $(READY): requirements-dev.lock pyproject.toml
@@ -24,7 +24,7 @@ setup: $(READY) ## Make .venv with the pinned development tools and confide itse
 demo: $(READY) ## Every method on synthetic data, on screen
 	$(BIN)/confide demo
 
-test: $(READY) ## The tests (a few minutes)
+test: $(READY) ## The tests (about two minutes)
 	$(ONE_THREAD) $(BIN)/pytest -n 2
 
 test-long: $(READY) ## The long Monte Carlo tests at the paper's setting
@@ -41,6 +41,12 @@ format: $(READY) ## Format the code and mend what ruff can mend
 
 bench: $(READY) ## Speed and memory, as ratios in one run
 	$(ONE_THREAD) $(BIN)/python benchmarks/run.py
+
+study-methods: $(READY) ## docs/methods.md: every method at the paper's setting (about half an hour)
+	$(ONE_THREAD) $(BIN)/python scripts/studies.py methods
+
+study-ratios: $(READY) ## docs/ratios.md: every density ratio against a known one (minutes)
+	$(ONE_THREAD) $(BIN)/python scripts/studies.py ratios
 
 promises: $(READY) ## Write README's table of promises from METHODS
 	$(BIN)/python scripts/promises.py

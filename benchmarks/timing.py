@@ -1,4 +1,4 @@
-"""How the benchmarks measure: the best of a few runs, and the most memory a process has held."""
+"""How the benchmarks measure, and how they say that a bound does not hold."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+failures: list[str] = []
+
 
 def seconds(work: Callable[[], Any], runs: int = 3) -> float:
     """Return the shortest of a few runs."""
@@ -19,6 +21,15 @@ def seconds(work: Callable[[], Any], runs: int = 3) -> float:
         work()
         best = min(best, time.perf_counter() - started)
     return best
+
+
+def require(what: str, value: float, bound: float, unit: str, *, at_least: bool = False) -> None:
+    """Print a figure beside its bound, and remember it where it does not hold."""
+    holds = value >= bound if at_least else value <= bound
+    print(f"{what}: {value:.3g} {unit} (asked for: {'at least' if at_least else 'at most'} {bound:g} {unit})")
+    if not holds:
+        failures.append(what)
+        print("  DOES NOT HOLD")
 
 
 def peak_mebibytes() -> float:

@@ -1,14 +1,16 @@
 import numpy as np
 import pytest
-from sklearn.ensemble import RandomForestRegressor
+from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
 from sklearn.linear_model import LinearRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from confide.learners import AutoRegressor, seeded
+from confide.learners import AutoClassifier, AutoRegressor, SeenColumns, prepared, seeded
 
 
-@parametrize_with_checks([AutoRegressor(random_state=0)])
+@parametrize_with_checks(
+    [AutoRegressor(random_state=0), AutoRegressor(quantile=0.7, random_state=0), AutoClassifier(random_state=0)]
+)
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
@@ -61,3 +63,28 @@ def test_seeded_fills_only_what_is_unset():
     nested = seeded(make_pipeline(LinearRegression(), RandomForestRegressor()), 5)
     assert nested[-1].random_state == 5
     assert seeded(LinearRegression(), 5).get_params() == LinearRegression().get_params()
+
+
+def test_columns_that_do_not_vary_are_left_out():
+    X = np.array([[1.0, 5, np.nan, 0], [2.0, 5, np.nan, np.nan], [4.0, 5, np.nan, 0]])
+    step = SeenColumns().fit(X)
+    np.testing.assert_array_equal(step.transform(X), [[1, 0, 0], [2, 0, 1], [4, 0, 0]])
+    np.testing.assert_array_equal(step.transform([[np.nan, 7, 7, 7]]), [[2, 7, 0]])
+    np.testing.assert_array_equal(SeenColumns(impute=False).fit(X).transform(X), X[:, [0, 3]])
+    np.testing.assert_array_equal(SeenColumns().fit(X[:1]).transform(X), np.zeros((3, 1)))
+
+
+def test_a_learner_that_takes_missing_values_gets_them():
+    X = np.array([[1.0], [np.nan], [3.0], [4.0]])
+    assert np.isnan(prepared(HistGradientBoostingRegressor())[0].fit(X).transform(X)).any()
+    assert np.isfinite(prepared(LinearRegression()).fit(X, np.arange(4.0)).predict(X)).all()
+
+
+def test_the_automatic_classifier_takes_the_simple_one_for_a_simple_boundary():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((400, 2))
+    model = AutoClassifier(random_state=0).fit(X, X[:, 0] + rng.standard_normal(400) > 0)
+    assert model.name_ == "splines"
+    assert set(model.errors_) == {"splines", "perceptron", "boosting"}
+    checkers = AutoClassifier(random_state=0).fit(X, (X[:, 0] > 0) ^ (X[:, 1] > 0))
+    assert checkers.name_ != "splines"

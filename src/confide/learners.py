@@ -162,7 +162,8 @@ class AutoClassifier(ClassifierMixin, _Auto):
 
     def predict(self, X: Any) -> Any:
         """Return the likelier class."""
-        return self.classes_[np.argmax(self.predict_proba(X), axis=1)]
+        probabilities = self.predict_proba(X)
+        return self.classes_[np.argmax(probabilities, axis=1)]
 
 
 def ridge_on_splines() -> Pipeline:

@@ -7,7 +7,7 @@ from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from confide import METHODS, WCP, WTCPDR, CounterfactualIntervals, Naive, Transfer, method
+from confide import METHODS, WCP, WSCPDR, WTCPDR, CounterfactualIntervals, Naive, Transfer, method
 from confide.learners import standardised
 from confide.ratio import ClassifierRatio
 from helpers import arm_rows, study_arrays
@@ -30,6 +30,9 @@ class CheckedWCP(WithMask, WCP): ...
 class CheckedWTCPDR(WithMask, WTCPDR): ...
 
 
+class CheckedWSCPDR(WithMask, WSCPDR): ...
+
+
 class CheckedCounterfactual(CounterfactualIntervals):
     def fit(self, X, y, treatment=None, trial=None):
         rows = np.arange(X.shape[0])
@@ -46,6 +49,7 @@ CHECKED = [
     CheckedTransfer(**FAST),
     CheckedWCP(**FAST),
     CheckedWTCPDR(**FAST, ratio=ClassifierRatio(standardised(LogisticRegression()))),
+    CheckedWSCPDR(**FAST, ratio=ClassifierRatio(standardised(LogisticRegression())), second_stage=Ridge()),
     CheckedCounterfactual(Transfer(**FAST)),
 ]
 

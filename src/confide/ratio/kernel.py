@@ -228,18 +228,26 @@ class KLIEP(_Gaussian):
         self.sigma_ = float(sigmas[0])
         if len(sigmas) > 1:
             some = distances[0][:COMPARISON_ROWS]
-            folds = np.arange(len(some)) % min(FOLDS, len(some))
-            likelihoods = [self._held_out_likelihood(some, distances[1], sigma, folds) for sigma in sigmas]
+            likelihoods = [self._held_out_likelihood(some, distances[1], sigma) for sigma in sigmas]
             self.sigma_ = float(sigmas[np.argmax(likelihoods)])
         top, bottom = (_gaussian(squared, self.sigma_) for squared in distances)
         self.coefficients_ = self._maximise(top, bottom.mean(axis=0))
 
-    def _held_out_likelihood(self, top: Any, bottom: Any, sigma: float, folds: NDArray[np.intp]) -> float:
-        kernel, means = _gaussian(top, sigma), _gaussian(bottom, sigma).mean(axis=0)
+    def _held_out_likelihood(self, top: Any, bottom: Any, sigma: float) -> float:
+        """Return the log likelihood of held-out numerator rows, the ratio scaled on held-out denominator rows.
+
+        Scaled on the rows it was fitted on, a narrow kernel between denominator rows would look splendid.
+        """
+        top, bottom = _gaussian(top, sigma), _gaussian(bottom, sigma)
+        folds = min(FOLDS, len(top), len(bottom))
         total = 0.0
-        for fold in range(folds.max() + 1):
-            coefficients = self._maximise(kernel[folds != fold], means)
-            total += float(np.log(np.maximum(kernel[folds == fold] @ coefficients, 1e-300)).sum())
+        for fold in range(folds):
+            out, rest = np.arange(len(top)) % folds == fold, np.arange(len(bottom)) % folds != fold
+            coefficients = self._maximise(top[~out], bottom[rest].mean(axis=0))
+            scale = float((bottom[~rest] @ coefficients).mean())
+            total += float(np.log(np.maximum(top[out] @ coefficients, 1e-300)).sum()) - out.sum() * np.log(
+                max(scale, 1e-300)
+            )
         return total
 
     def _maximise(self, top: NDArray[np.float64], means: NDArray[np.float64]) -> NDArray[np.float64]:
