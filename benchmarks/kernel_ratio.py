@@ -42,7 +42,7 @@ def main():
                 f"{mine.penalty_:.3g}; densratio {theirs.kernel_info.sigma:.3g}, {theirs.lambda_:.3g}; at densratio's "
                 f"choice the ratios differ by at most {difference:.1e}"
             )
-            fast, slow = seconds(ours), seconds(peer, runs=1)
+            fast, slow = seconds(ours), seconds(peer)
             if factor is None:
                 print(f"  {fast:.3f} s; densratio {slow / fast:.1f} × that")
             else:

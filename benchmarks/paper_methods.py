@@ -1,4 +1,8 @@
-"""The four rows of the paper's Table 2 that its reference code needs 63 s a seed for, at the same setting."""
+"""The four rows of the paper's Table 2 that its reference code needs 63 s a seed for, at the same setting.
+
+The reference code is not run here: it needs library versions of its own. Its seconds are from a run on one core of
+this kind of machine.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,6 @@ from confide import method
 from confide.experiments.coverage import repeat_synthetic
 from timing import require, seconds
 
-# The reference code's seconds a seed on one core of this kind of machine.
 REFERENCE = {"naive": 4.8, "wscp-dr-inexact": 8.3, "wscp-dr-exact": 9.1, "wcp": 41.0}
 
 

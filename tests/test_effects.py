@@ -26,7 +26,7 @@ def test_nested_by_hand():
         return Y[rows] - upper, Y[rows] - lower
 
     fit, calibration = treated & ~TRIAL, treated & TRIAL
-    low, high = (AutoRegressor(random_state=0).fit(X[fit], end) for end in effects(fit))
+    low, high = (AutoRegressor(random_state=model.effect_seed_).fit(X[fit], end) for end in effects(fit))
     truth = effects(calibration)
     scores = np.maximum(low.predict(X[calibration]) - truth[0], truth[1] - high.predict(X[calibration]))
     offset = weighted_quantile(scores, np.ones(len(scores)), 0.1)
@@ -82,7 +82,10 @@ def test_too_few_rows_are_explained():
 def test_nested_takes_every_method(name):
     linear = {"second_stage": LinearRegression()} if name.startswith("wscp") else {}
     arm = method(name, base=LinearRegression(), random_state=0, **linear)
-    assert len(nested(arm=arm, alpha=0.3).predict_effect_interval(X[:20])) == 20
+    model = nested(arm=arm, alpha=0.3)
+    exact, inexact = (m.predict_effect_interval(X) for m in (model, nested("nested-inexact", arm=arm, alpha=0.3)))
+    assert (exact.upper - exact.lower >= inexact.width).mean() > 0.9
+    assert inexact.contains(model.predict_effect(X)).mean() > 0.8
 
 
 def study(seed, n=300, m=120):

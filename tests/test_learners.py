@@ -65,13 +65,13 @@ def test_seeded_fills_only_what_is_unset():
     assert seeded(LinearRegression(), 5).get_params() == LinearRegression().get_params()
 
 
-def test_columns_that_do_not_vary_are_left_out():
+def test_columns_that_do_not_vary_are_held_constant_in_their_places():
     X = np.array([[1.0, 5, np.nan, 0], [2.0, 5, np.nan, np.nan], [4.0, 5, np.nan, 0]])
     step = SeenColumns().fit(X)
-    np.testing.assert_array_equal(step.transform(X), [[1, 0, 0], [2, 0, 1], [4, 0, 0]])
-    np.testing.assert_array_equal(step.transform([[np.nan, 7, 7, 7]]), [[2, 7, 0]])
-    np.testing.assert_array_equal(SeenColumns(impute=False).fit(X).transform(X), X[:, [0, 3]])
-    np.testing.assert_array_equal(SeenColumns().fit(X[:1]).transform(X), np.zeros((3, 1)))
+    np.testing.assert_array_equal(step.transform(X), [[1, 5, 0, 0, 0], [2, 5, 0, 0, 1], [4, 5, 0, 0, 0]])
+    np.testing.assert_array_equal(step.transform([[np.nan, 7, 7, 7]]), [[2, 5, 0, 7, 0]])
+    np.testing.assert_array_equal(SeenColumns(impute=False).fit(X).transform(X)[:, 3], X[:, 3])
+    np.testing.assert_array_equal(SeenColumns().fit(X[:1]).transform(X), [[1, 5, 0, 0]] * 3)
 
 
 def test_a_learner_that_takes_missing_values_gets_them():

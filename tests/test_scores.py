@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.dummy import DummyRegressor
 from sklearn.ensemble import GradientBoostingRegressor, HistGradientBoostingRegressor, RandomForestRegressor
 from sklearn.linear_model import LinearRegression, QuantileRegressor
 
@@ -45,6 +46,16 @@ def test_the_interval_is_the_outcomes_whose_score_is_at_most_the_quantile(name, 
         assert score.score(prediction, outside)[0] > quantile
 
 
+@pytest.mark.parametrize("name", SCORES)
+@given(st.data())
+def test_the_outcome_that_sets_the_quantile_is_inside(name, data):
+    score = SCORES[name]()
+    prediction = np.array([data.draw(PREDICTIONS[name])])
+    prediction = prediction[:, 0] if name == "absolute" else prediction
+    y = np.array([data.draw(numbers)])
+    assert score.interval(prediction, score.score(prediction, y)).contains(y)[0]
+
+
 def skewed(rows, seed=0):
     """Noise that grows with x, and is one-sided."""
     rng = np.random.default_rng(seed)
@@ -85,6 +96,13 @@ def test_base_models_of_quantiles(base, expected):
     assert expected.items() <= quantile_model(base, 0.3).get_params().items()
 
 
+def test_a_constant_base_is_set_to_quantiles_and_a_bad_one_refused():
+    assert quantile_model(DummyRegressor(), 0.3).get_params()["strategy"] == "quantile"
+    for bad in ("ridge", QuantileRegressor):
+        with pytest.raises(ValueError, match="base must be an unfitted scikit-learn regressor"):
+            quantile_model(bad, 0.3)
+
+
 @pytest.mark.parametrize("base", [LinearRegression(), RandomForestRegressor()])
 def test_a_base_without_quantiles_is_refused(base):
     X, y, trial = arm_rows()
@@ -120,7 +138,9 @@ def test_scores_cover(name):
     assert_covers({name: (coverages, 0.9)}, {name: 0.9 + 1 / 46})
 
 
-@pytest.mark.parametrize("name", ["naive", "transfer", "wcp", "wcp-nb", "wtcp-dr", "wscp-dr-calibrated"])
+@pytest.mark.parametrize(
+    "name", ["naive", "transfer", "wcp", "wcp-nb", "wtcp-dr", "wscp-dr-calibrated", "wscp-dr-exact"]
+)
 @pytest.mark.parametrize("score", ["cqr", "normalised", ConformalisedQuantiles()])
 def test_every_method_takes_every_score(name, score):
     X, y, trial = arm_rows(n=300, m=120)

@@ -76,6 +76,17 @@ def check_trial(trial: Any) -> NDArray[np.bool_]:
     return mask
 
 
+def check_positive(name: str, value: Any) -> NDArray[np.float64]:
+    """Return one number or several as a vector; raise unless all are finite and above 0."""
+    try:
+        numbers = np.atleast_1d(np.asarray(value, dtype=np.float64))
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} must be a positive number, got {value!r}.") from error
+    if numbers.ndim != 1 or not len(numbers) or not (np.isfinite(numbers) & (numbers > 0)).all():
+        raise ValueError(f"{name} must be positive, got {value!r}.")
+    return numbers
+
+
 def check_lengths(**columns: Any) -> None:
     """Raise unless all have the same number of rows."""
     lengths = {name: len(column) for name, column in columns.items()}
@@ -88,9 +99,10 @@ def check_outcome_values(outcome_values: Any, y: NDArray[np.float64]) -> NDArray
     """Return the values a discrete outcome can take, in order; raise if an outcome is none of them."""
     if outcome_values is None:
         return None
-    values = np.unique(np.asarray(outcome_values, dtype=np.float64))
+    values = np.asarray(outcome_values, dtype=np.float64)
     if values.ndim != 1 or not len(values) or not np.isfinite(values).all():
         raise ValueError(f"outcome_values must be a list of finite numbers, got {outcome_values!r}.")
+    values = np.unique(values)
     others = y[~np.isin(y, values)]
     if len(others):
         raise ValueError(

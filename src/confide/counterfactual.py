@@ -19,7 +19,7 @@ from confide.encoding import TableEncoder
 from confide.intervals import InfiniteIntervalWarning, Intervals, IntervalSets
 from confide.methods.registry import METHODS
 from confide.methods.registry import method as method_by_name
-from confide.splits import Rows
+from confide.splits import Rows, spawn_seeds
 from confide.study import Study
 
 if TYPE_CHECKING:
@@ -43,8 +43,8 @@ class CounterfactualIntervals(BaseEstimator):
         regressed on the covariates and calibrated on the trial; or the same without calibration, which
         promises nothing.
     arm_alpha : float, default None
-        Level of each of the two steps inside the effect, whose promise is then 1 - 2·arm_alpha. None: alpha/2,
-        so that the effect's promise is 1 - alpha.
+        Level of each of the two steps inside the effect. None: alpha/2, so that the effect promises 1 - alpha
+        where its arms promise 1 - alpha/2: both with "bonferroni", the first label's with "nested-exact".
     encoder : "auto" or transformer
         How covariates become numbers, fitted once for all arms. "auto": `confide.encoding.TableEncoder`.
     random_state : int, RandomState instance or None
@@ -112,7 +112,8 @@ class CounterfactualIntervals(BaseEstimator):
             self.arms_: dict[Any, ArmEstimator] = dict(zip(treatments.tolist(), arms, strict=True))
             self.n_features_in_ = getattr(self.encoder_, "n_features_in_", encoded.shape[1])
             self.rows_ = _rows_by_arm(encoded, study) if self.effect != "bonferroni" else {}
-            self.effect_ = effect.fit(self.arms_, self.rows_, self._arm_alpha())
+            self.effect_seed_ = spawn_seeds(arm.random_state, 4)[3]  # after the arms' own three
+            self.effect_ = effect.fit(self.arms_, self.rows_, self._arm_alpha(), self.effect_seed_)
         self._warn_of_shortage()
         return self
 
@@ -149,7 +150,12 @@ class CounterfactualIntervals(BaseEstimator):
         other = copy.copy(self)
         other.alpha = alpha
         other.arms_ = {label: arm.at(alpha) for label, arm in self.arms_.items()}
-        other.effect_ = check_effect(self.effect).fit(other.arms_, self.rows_, other._arm_alpha())  # noqa: SLF001
+        other.effect_ = check_effect(self.effect).fit(
+            other.arms_,
+            self.rows_,
+            other._arm_alpha(),  # noqa: SLF001
+            self.effect_seed_,
+        )
         other._warn_of_shortage()  # noqa: SLF001
         return other
 
@@ -167,8 +173,10 @@ class CounterfactualIntervals(BaseEstimator):
         if self.encoder != "auto" and not (hasattr(self.encoder, "fit") and hasattr(self.encoder, "transform")):
             raise ValueError(f"encoder must be 'auto' or a scikit-learn transformer, got {self.encoder!r}.")
         arm: ArmEstimator = method_by_name(self.method) if isinstance(self.method, str) else clone(self.method)
-        overrides = {"alpha": self.alpha, "random_state": self.random_state}
-        arm.set_params(**{name: value for name, value in overrides.items() if value is not None})
+        if self.alpha is not None:
+            arm.set_alpha(self.alpha)
+        if self.random_state is not None:
+            arm.set_params(random_state=self.random_state)
         return arm
 
     def _arm_alpha(self) -> Any:

@@ -28,7 +28,9 @@ class Effect(ABC):
     """How intervals of two arms become an interval for Y(treated) - Y(control)."""
 
     @abstractmethod
-    def fit(self, arms: Mapping[Any, ArmEstimator], rows: Mapping[Any, tuple[Rows, Rows]], arm_alpha: Any) -> Self:
+    def fit(
+        self, arms: Mapping[Any, ArmEstimator], rows: Mapping[Any, tuple[Rows, Rows]], arm_alpha: Any, seed: int
+    ) -> Self:
         """Learn from the fitted arms, and from each arm's (observational, trial) rows."""
 
     @abstractmethod
@@ -46,7 +48,13 @@ class Bonferroni(Effect):
     Promise: coverage ≥ 1 - 2·arm_alpha where each arm's interval covers ≥ 1 - arm_alpha, by the union bound.
     """
 
-    def fit(self, arms: Mapping[Any, ArmEstimator], rows: Mapping[Any, tuple[Rows, Rows]], arm_alpha: Any) -> Self:  # noqa: ARG002
+    def fit(
+        self,
+        arms: Mapping[Any, ArmEstimator],
+        rows: Mapping[Any, tuple[Rows, Rows]],  # noqa: ARG002
+        arm_alpha: Any,
+        seed: int,  # noqa: ARG002
+    ) -> Self:
         """Recalibrate the fitted arms at ``arm_alpha``."""
         self.arms_ = {label: arm.at(arm_alpha) for label, arm in arms.items()}
         return self
@@ -78,32 +86,45 @@ class Nested(Effect):
     treated arm's observational rows (over half of its trial rows where it has none), and moved apart by the
     quantile, at α₂, of max(m̂ᴸ - Cᴸ, Cᴿ - m̂ᴿ) over its trial rows. α₁ = α₂ = arm_alpha.
 
-    Promise: coverage ≥ 1 - 2·arm_alpha where the control arm covers ≥ 1 - arm_alpha, whatever the confounding
-    in the treated arm; ``exact=False`` leaves out the last quantile, and has no promise.
+    Promise: coverage ≥ 1 - 2·arm_alpha where the control arm (of each pair the earlier label, whichever way round
+    the effect is asked for) covers ≥ 1 - arm_alpha, whatever the confounding in the treated arm; ``exact=False``
+    leaves out the last quantile, and has no promise.
     """
 
     def __init__(self, *, exact: bool) -> None:
         self.exact = exact
 
-    def fit(self, arms: Mapping[Any, ArmEstimator], rows: Mapping[Any, tuple[Rows, Rows]], arm_alpha: Any) -> Self:
+    def fit(
+        self, arms: Mapping[Any, ArmEstimator], rows: Mapping[Any, tuple[Rows, Rows]], arm_alpha: Any, seed: int
+    ) -> Self:
         """Learn the ends of each pair of arms."""
         self.arm_alpha_ = arm_alpha
-        self.arms_ = {label: arm.at(arm_alpha) for label, arm in arms.items()}
+        labels = list(arms)
+        self.controls_ = {label: arms[label].at(arm_alpha) for label in labels[:-1]}
         self.pairs_ = {
-            (treated, control): self._fit_pair(treated, control, rows) for control, treated in combinations(arms, 2)
+            (treated, control): self._fit_pair(arms, rows, treated, control, seed)
+            for control, treated in combinations(labels, 2)
         }
         return self
 
-    def _fit_pair(self, treated: Any, control: Any, rows: Mapping[Any, tuple[Rows, Rows]]) -> NestedPair:
+    def _fit_pair(
+        self,
+        arms: Mapping[Any, ArmEstimator],
+        rows: Mapping[Any, tuple[Rows, Rows]],
+        treated: Any,
+        control: Any,
+        seed: int,
+    ) -> NestedPair:
         fit, calibration = rows[treated]
         if not len(fit):
-            fit, calibration = split(calibration, self.arms_[treated].calibration, seed=0)
-        outcomes = {label: np.concatenate([part.y for part in rows[label]]) for label in (treated, control)}
-        low, high = (np.array(widened_range(outcomes[label])) for label in (treated, control))
-        domain = (low[0] - high[1], low[1] - high[0])
-        ends = IntervalEnds(seed=0).fit(fit.X, self._effects(fit, control), domain)
+            fit, calibration = split(calibration, arms[treated].calibration, seed)
+        # Infinite ends are learnt from as the domain's: treated calibration rows must have no part in it.
+        treated_range = widened_range(fit.y)
+        control_range = widened_range(np.concatenate([part.y for part in rows[control]]))
+        domain = (treated_range[0] - control_range[1], treated_range[1] - control_range[0])
+        ends = IntervalEnds(seed=seed).fit(fit.X, self._effects(fit, control), domain)
         missed = ends.miss(calibration.X, self._effects(calibration, control))
-        declared = [self.arms_[label].outcome_range_ for label in (treated, control)]
+        declared = [arms[label].outcome_range_ for label in (treated, control)]
         bounds = None
         if declared[0] is not None and declared[1] is not None:
             bounds = (declared[0][0] - declared[1][1], declared[0][1] - declared[1][0])
@@ -111,7 +132,7 @@ class Nested(Effect):
 
     def _effects(self, rows: Rows, control: Any) -> Intervals:
         """Return the intervals C of treated rows."""
-        return _difference(Intervals(rows.y, rows.y), self.arms_[control].predict_interval(rows.X))
+        return _difference(Intervals(rows.y, rows.y), self.controls_[control].predict_interval(rows.X))
 
     def predict_interval(self, X: NDArray[np.float64], treated: Any, control: Any) -> Intervals:
         """Return the pair's interval; that of the pair turned round is its negative."""
@@ -127,11 +148,11 @@ class Nested(Effect):
         """Return the control arms' own, and treated arms with too few trial rows."""
         found = {}
         for (treated, control), pair in self.pairs_.items():
-            if text := self.arms_[control].shortage():
+            if text := self.controls_[control].shortage():
                 found[control] = text
-            if self.exact and np.isinf(pair.calibration.quantile(self.arm_alpha_)):
+            if self.exact and pair.calibration.quantile(self.arm_alpha_) == np.inf:
                 reach = "infinite" if pair.bounds is None else "as wide as the effect"
-                finite = int(np.isfinite(pair.calibration.scores).sum())
+                finite = int((pair.calibration.scores < np.inf).sum())
                 rows = f"{count_rows(finite)} with a finite interval of the control arm"
                 found[treated] = shortage(self.arm_alpha_, rows, "trial", f"All intervals are {reach}")
         return found

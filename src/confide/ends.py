@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from confide.intervals import Intervals
+from confide.intervals import Intervals, moved_apart
 from confide.learners import learn
 from confide.splits import Rows
 
@@ -39,7 +39,9 @@ class IntervalEnds(BaseEstimator):
         """Learn both ends; an infinite end counts as the domain's, an empty interval teaches nothing."""
         present = ~np.isnan(intervals.lower)
         if not present.any():
-            raise ValueError("all intervals of the first stage are empty: there are no ends to learn from.")
+            raise ValueError(
+                "all intervals of the first stage are empty: there are no ends to learn from. Use a smaller alpha."
+            )
         self.capped_ = int(np.isinf(np.asarray(intervals)).sum())
         ends = (np.where(np.isinf(end), cap, end)[present] for end, cap in zip(intervals, domain, strict=True))
         self.lower_, self.upper_ = (learn(self.regressor, Rows(X[present], end), self.seed) for end in ends)
@@ -60,5 +62,4 @@ class IntervalEnds(BaseEstimator):
 
     def widened(self, X: NDArray[np.float64], offset: float) -> Intervals:
         """Return [m̂ᴸ(x) - offset, m̂ᴿ(x) + offset]; empty where the ends cross."""
-        lower, upper = self.predict(X)
-        return Intervals(lower - offset, upper + offset).clip(-np.inf, np.inf)
+        return moved_apart(*self.predict(X), offset)

@@ -93,6 +93,17 @@ class Intervals:
         return nw.from_dict({"lower": self.lower, "upper": self.upper}, backend=backend).to_native()
 
 
+def moved_apart(lower: NDArray[np.float64], upper: NDArray[np.float64], offset: ArrayLike) -> Intervals:
+    """Return [lower - offset, upper + offset], empty where the ends cross, and rounded outwards.
+
+    Rounded to nearest, an end may exclude the very outcome whose score is the offset: by a unit in the last place,
+    which counts where outcomes are tied.
+    """
+    offset = np.asarray(offset, dtype=np.float64)
+    slack = 4 * np.finfo(np.float64).eps * np.maximum(np.maximum(np.abs(lower), np.abs(upper)), np.abs(offset))
+    return Intervals(lower - offset - slack, upper + offset + slack).clip(-np.inf, np.inf)
+
+
 @dataclass(frozen=True)
 class IntervalSets:
     """A union of disjoint closed intervals for each row.

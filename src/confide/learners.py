@@ -54,13 +54,14 @@ class _Auto(BaseEstimator):
 
     random_state: Any
 
-    def _choose(self, candidates: dict[str, Any], loss: Loss, rows: tuple[Any, Any], folds: Any) -> None:
+    def _choose(self, candidates: dict[str, Any], loss: Loss, rows: tuple[Any, Any], make_folds: Any) -> None:
         """Set the winner: candidates go from the simplest to the most flexible, and a tie to the simpler."""
         X, y = rows
         self.errors_: dict[str, float] = {}
         self.name_ = next(iter(candidates))
+        chosen = np.random.default_rng(spawn_seeds(self.random_state, 1)[0]).permutation(len(y))[:COMPARISON_ROWS]
+        folds = make_folds(y[chosen])
         if folds is not None:
-            chosen = np.random.default_rng(spawn_seeds(self.random_state, 1)[0]).permutation(len(y))[:COMPARISON_ROWS]
             self.errors_ = dict.fromkeys(candidates, 0.0)
             for fit, held_out in folds.split(X[chosen], y[chosen]):
                 for name, candidate in candidates.items():
@@ -108,7 +109,7 @@ class AutoRegressor(RegressorMixin, _Auto):
             boosting = HistGradientBoostingRegressor(loss="quantile", quantile=self.quantile, random_state=seed)
             candidates = {"constant": DummyRegressor(strategy="quantile", quantile=self.quantile)}
         candidates["boosting"] = prepared(boosting)
-        self._choose(candidates, self._loss, (X, y), KFold(FOLDS) if len(y) >= 2 * FOLDS else None)
+        self._choose(candidates, self._loss, (X, y), lambda y: KFold(FOLDS) if len(y) >= 2 * FOLDS else None)
         return self
 
     def _loss(self, model: Any, X: Any, y: Any) -> float:
@@ -139,18 +140,21 @@ class AutoClassifier(ClassifierMixin, _Auto):
         """Choose a candidate by cross-validation and fit it on all rows."""
         X, y = validate_data(self, X, y, ensure_all_finite="allow-nan", dtype=np.float64)
         check_classification_targets(y)
-        self.classes_, counts = np.unique(y, return_counts=True)
+        self.classes_ = np.unique(y)
         seed = spawn_seeds(self.random_state, 2)[1]
         candidates = {
             "splines": make_pipeline(*_splines(), LogisticRegression(C=0.1, max_iter=1000)),
             "perceptron": standardised(MLPClassifier(random_state=seed)),
             "boosting": prepared(HistGradientBoostingClassifier(random_state=seed)),
         }
-        folds = StratifiedKFold(FOLDS) if len(counts) > 1 and counts.min() >= 2 * FOLDS else None
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # the perceptron stops at its number of passes
-            self._choose(candidates, self._loss, (X, y), folds)
+            self._choose(candidates, self._loss, (X, y), self._folds)
         return self
+
+    def _folds(self, y: Any) -> Any:
+        counts = np.array([np.sum(y == label) for label in self.classes_])
+        return StratifiedKFold(FOLDS) if len(counts) > 1 and counts.min() >= 2 * FOLDS else None
 
     def _loss(self, model: Any, X: Any, y: Any) -> float:
         return float(log_loss(y, model.predict_proba(X), labels=self.classes_)) * len(y)
@@ -179,16 +183,17 @@ def _splines() -> list[Any]:
 
 
 class SeenColumns(TransformerMixin, BaseEstimator):
-    """Keep the columns that vary over the rows of fit, and fill in what is missing.
+    """Hide what does not vary over the rows of fit, and fill in what is missing.
 
     A column that is constant there says nothing about the outcome, but it could tell a calibration row from a
-    new one: a category of its own. Without it both are encoded alike, as the promises need.
+    new one: a category of its own. Held at that constant, it encodes both alike, as the promises need; columns
+    keep their places.
 
     Parameters
     ----------
     impute : bool
-        Put the median of the rows of fit where a value is missing, and add a column that says so where one was
-        missing among them.
+        Put the median of the rows of fit where a value is missing, and append a column that says so where one
+        was missing among them.
     """
 
     def __init__(self, *, impute: bool = True) -> None:
@@ -198,23 +203,24 @@ class SeenColumns(TransformerMixin, BaseEstimator):
         """Learn which columns vary, a missing value being one of its own, and their medians."""
         X = np.asarray(X, dtype=np.float64)
         missing = np.isnan(X)
-        same = (X[0] == X) | (missing & missing[0])
+        same = ((X[0] == X) | (missing & missing[0])).all(axis=0)
         self.n_features_in_ = X.shape[1]
-        self.kept_ = np.flatnonzero(~same.all(axis=0))
-        self.marked_ = self.kept_[missing[:, self.kept_].any(axis=0)]
-        self.medians_ = np.nanmedian(X[:, self.kept_], axis=0)
+        self.constant_ = np.flatnonzero(same)
+        self.values_ = np.nan_to_num(X[0, self.constant_])
+        self.marked_ = np.flatnonzero(missing.any(axis=0) & ~same)
+        self.medians_ = np.zeros(X.shape[1])
+        self.medians_[~same] = np.nanmedian(X[:, ~same], axis=0)
         return self
 
     def transform(self, X: Any) -> NDArray[np.float64]:
-        """Return the columns that varied, or one of zeros where none did."""
-        X = np.asarray(X, dtype=np.float64)
-        kept = X[:, self.kept_] if len(self.kept_) else np.zeros((len(X), 1))
-        if not self.impute or not len(self.kept_):
-            return kept
-        missing = np.isnan(kept)
-        if missing.any():
-            kept = np.where(missing, self.medians_, kept)
-        return np.column_stack([kept, np.isnan(X[:, self.marked_])]) if len(self.marked_) else kept
+        """Return the columns, then those that mark missing values."""
+        X = np.array(X, dtype=np.float64)
+        X[:, self.constant_] = self.values_
+        if not self.impute:
+            return np.asarray(X)
+        marks = np.isnan(X[:, self.marked_])
+        filled: NDArray[np.float64] = np.where(np.isnan(X), self.medians_, X)
+        return np.column_stack([filled, marks]) if len(self.marked_) else filled
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -223,12 +229,12 @@ class SeenColumns(TransformerMixin, BaseEstimator):
 
 
 def prepared(estimator: Any) -> Pipeline:
-    """Return the estimator behind the columns that vary, imputed where it does not take missing values itself."""
+    """Return the estimator behind `SeenColumns`, imputed where it does not take missing values itself."""
     return make_pipeline(SeenColumns(impute=not get_tags(estimator).input_tags.allow_nan), estimator)
 
 
 def standardised(*estimator: Any) -> Pipeline:
-    """Return the estimator, if any, behind varying columns, imputed and scaled."""
+    """Return the estimator, if any, behind `SeenColumns`, imputed and scaled."""
     return make_pipeline(SeenColumns(), StandardScaler(), *estimator)
 
 
@@ -265,8 +271,14 @@ def check_base_on(base_on: str) -> str:
 
 def learn(base: Any, rows: Rows, seed: int) -> Any:
     """Return the base model fitted on the rows; None stands for `AutoRegressor`."""
+    model = AutoRegressor() if check_base(base) is None else base
+    return prepared(seeded(model, seed)).fit(rows.X, rows.y)
+
+
+def check_base(base: Any) -> Any:
+    """Return the base model; raise unless it is a regressor or None."""
     if base is None:
-        base = AutoRegressor()
+        return None
     if isinstance(base, type) or not all(hasattr(base, name) for name in ("fit", "predict", "get_params")):
         raise ValueError(f"base must be an unfitted scikit-learn regressor or None, got {base!r}.")
-    return prepared(seeded(base, seed)).fit(rows.X, rows.y)
+    return base

@@ -9,8 +9,8 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.model_selection import KFold, cross_val_predict
 
 from confide.checks import suggest
-from confide.intervals import Intervals
-from confide.learners import FOLDS, AutoRegressor, learn
+from confide.intervals import Intervals, moved_apart
+from confide.learners import FOLDS, AutoRegressor, check_base, learn
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -47,7 +47,7 @@ class AbsoluteResidual:
 
     def interval(self, prediction: NDArray[np.float64], quantile: NDArray[np.float64]) -> Intervals:
         """Return prediction ± quantile."""
-        return Intervals(prediction - quantile, prediction + quantile)
+        return moved_apart(prediction, prediction, quantile)
 
     def point(self, prediction: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the prediction itself."""
@@ -72,7 +72,7 @@ class ConformalisedQuantiles:
 
     def interval(self, prediction: NDArray[np.float64], quantile: NDArray[np.float64]) -> Intervals:
         """Return the quantiles moved apart by the quantile; empty where they would cross."""
-        return Intervals(prediction[:, 0] - quantile, prediction[:, 2] + quantile).clip(-np.inf, np.inf)
+        return moved_apart(prediction[:, 0], prediction[:, 2], quantile)
 
     def point(self, prediction: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the median."""
@@ -100,8 +100,7 @@ class NormalisedResidual:
 
     def interval(self, prediction: NDArray[np.float64], quantile: NDArray[np.float64]) -> Intervals:
         """Return the mean ± that many usual errors."""
-        reach = prediction[:, 1] * quantile
-        return Intervals(prediction[:, 0] - reach, prediction[:, 0] + reach)
+        return moved_apart(prediction[:, 0], prediction[:, 0], prediction[:, 1] * quantile)
 
     def point(self, prediction: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the mean."""
@@ -127,12 +126,12 @@ class Columns(BaseEstimator):
 
 def quantile_model(base: Any, level: float) -> Any:
     """Return the base model set to predict that quantile; None stands for `AutoRegressor`."""
-    if base is None:
+    if check_base(base) is None:
         return AutoRegressor(quantile=level)
     parameters = base.get_params()
     if "quantile" in parameters:
-        loss = {"loss": "quantile"} if "loss" in parameters else {}
-        return clone(base).set_params(quantile=level, **loss)
+        switches = {name: "quantile" for name in ("loss", "strategy") if name in parameters}
+        return clone(base).set_params(quantile=level, **switches)
     if {"loss", "alpha"} <= set(parameters) and hasattr(base, "n_estimators"):
         return clone(base).set_params(loss="quantile", alpha=level)
     raise ValueError(

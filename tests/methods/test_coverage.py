@@ -114,6 +114,35 @@ def test_wscp_dr_calibrated_covers_whatever_the_ratio_and_exact_with_the_true_on
     assert_covers(cells)
 
 
+def test_wscp_dr_calibrated_covers_where_first_stages_are_infinite():
+    """A tiny trial without overlap: ends are capped, and calibration rows must have no part in the cap."""
+    cells = {}
+    for m, share, alpha in [(11, 0.82, 0.1), (20, 0.95, 0.05)]:
+        results = []
+        for seed in range(400):
+            rng = np.random.default_rng(seed)
+            trial = np.repeat([False, True], [40, m])
+            y = np.where(trial, 1.0, 1e-3) * rng.standard_normal(40 + m)
+            ratio = OracleRatio(lambda rows: np.where(np.abs(rows[:, -1]) > 0.01, 1e9, 1.0))
+            constant = {"base": DummyRegressor(), "second_stage": DummyRegressor()}
+            arm = WSCPDR(ratio=ratio, target="outcome", calibration=share, alpha=alpha, random_state=seed, **constant)
+            arm.fit(np.ones((40 + m, 1)), y, trial=trial)
+            results.append(arm.predict_interval(np.ones((100, 1))).contains(rng.standard_normal(100)).mean())
+        cells[f"m={m}"] = (results, 1 - alpha)
+    assert_covers(cells)
+
+
+def test_atoms_at_the_ends_are_inside():
+    """Outcomes that tie with the quantile, and a base model whose rounding would leave them out."""
+    results = []
+    for seed in range(200):
+        rng = np.random.default_rng(seed)
+        y = np.where(rng.uniform(size=160) < 0.45, -0.1, 0.7)
+        arm = Transfer(base=DummyRegressor()).fit(np.ones((60, 1)), y[:60], trial=np.arange(60) >= 20)
+        results.append(arm.predict_interval(np.ones((100, 1))).contains(y[60:]).mean())
+    assert_covers({"transfer": (results, 0.9)})
+
+
 def test_a_relative_kernel_ratio_covers_where_the_raw_one_does_not():
     """Outcomes 2.5 standard deviations apart; the ratio of RuLSIF is bounded by 1/β unless it is converted."""
     n, m, trial = 2000, 500, np.repeat([False, True], [2000, 500])

@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LinearRegression
 
-from confide import WSCPDR, InfiniteIntervalWarning, method
+from confide import WSCPDR, CounterfactualIntervals, InfiniteIntervalWarning, method
 from confide.conformal import weighted_quantile
-from confide.ratio import OracleRatio
+from confide.ratio import ClassifierRatio, OracleRatio
 from helpers import arm_rows
 
 X, Y, TRIAL = arm_rows(n=300, m=80)
@@ -91,6 +91,30 @@ def test_infinite_first_stage_intervals_are_capped_counted_and_explained():
         exact = fitted(ratio=heavy)
     assert exact.predict_interval(X).infinite.all()
     assert np.isfinite(fitted(ratio=heavy, target="outcome").predict_interval(X)).all()
+
+
+def test_levels_move_with_alpha_wherever_it_is_set():
+    arm = WSCPDR(**LINEAR, levels=(0.05, 0.05))
+    study = (X, Y, (X[:, 1] > 0).astype(int), TRIAL)
+    direct = CounterfactualIntervals(arm, alpha=0.3).fit(*study)
+    later = CounterfactualIntervals(arm, alpha=0.2).fit(*study).with_alpha(0.3)
+    np.testing.assert_allclose(direct.predict_interval(X, 0), later.predict_interval(X, 0))
+    assert arm.levels == (0.05, 0.05)
+    with pytest.raises(ValueError, match=r"would reach 1 at alpha=0\.4; it must stay below 0\.333333"):
+        fitted(levels=(0.3, 0.3)).with_alpha(0.4)
+
+
+def test_a_ratio_given_to_a_starred_name_is_not_changed():
+    ratio = ClassifierRatio()
+    assert method("wscp-dr*-exact", ratio=ratio).ratio.on == "x"
+    assert ratio.on == "xy"
+    with pytest.raises(ValueError, match="NaiveBayesRatio has no parameter `on`"):
+        method("wscp-dr*-exact", ratio="naive-bayes")
+
+
+def test_first_stages_are_computed_only_where_they_are_needed():
+    for params, stages in [({"exact": False}, 1), ({"target": "outcome"}, 1), ({"target": "interval"}, 2)]:
+        assert len(fitted(refit=True, **params).refits_) == stages
 
 
 def test_names_are_settings():

@@ -1,9 +1,10 @@
 import numpy as np
 import pytest
 from densratio import densratio
+from sklearn.exceptions import NotFittedError
 
 from confide.ratio import KLIEP, ClassifierRatio, KernelMeanMatching, KernelRatio, NaiveBayesRatio, check_ratio
-from confide.ratio.kernel import leave_one_out_errors
+from confide.ratio.kernel import BANDWIDTHS, leave_one_out_errors
 from helpers import delta, gaussians
 
 
@@ -41,6 +42,27 @@ def test_bandwidth_and_penalty_minimise_the_error():
     assert ratio.errors_.shape == (8, 9)
     best = np.unravel_index(ratio.errors_.argmin(), ratio.errors_.shape)
     assert ratio.penalty_ == pytest.approx(10.0 ** np.linspace(-3, 1, 9)[best[1]])
+    assert ratio.sigma_ == pytest.approx(ratio.median_ * BANDWIDTHS[best[0]])
+
+
+@pytest.mark.parametrize("family", [KernelRatio, KLIEP, KernelMeanMatching])
+def test_the_order_of_rows_does_not_matter(family):
+    trial, observational, truth = gaussians(3000, 150)
+    fresh = gaussians(3000, 1, seed=9)[1]
+    errors = [
+        delta(family(random_state=0).fit(trial, rows), fresh, truth)
+        for rows in (observational, observational[np.argsort(observational[:, -1])])
+    ]
+    assert errors[1] < errors[0] + 0.06
+
+
+def test_limits_do_not_survive_a_new_fit():
+    trial, observational, _ = gaussians(100, 50)
+    ratio = KernelRatio(0.1, random_state=0).fit(trial, observational)
+    assert ratio.limits_[1] < np.inf
+    assert ratio.set_params(beta=0.0).fit(trial, observational).limits_ == (0.0, np.inf)
+    with pytest.raises(NotFittedError):
+        KernelRatio().predict(trial)
 
 
 RATIOS = {
@@ -114,7 +136,14 @@ def test_naive_bayes_counts_values_and_cells():
     ("ratio", "message"),
     [
         (KernelRatio(beta=1.0), "beta must be at least 0 and below 1, got 1.0"),
+        (KernelRatio(beta="a"), "beta must be at least 0 and below 1, got 'a'"),
+        (KernelRatio(centers=0), "centers must be positive, got 0"),
+        (KernelRatio(sigma=-1.0), "sigma must be positive, got -1.0"),
+        (KernelRatio(sigma=[]), "sigma must be positive"),
+        (KernelRatio(penalty=0.0), "penalty must be positive, got 0.0"),
+        (KernelMeanMatching(rows=0), "rows must be positive, got 0"),
         (NaiveBayesRatio(smoothing=0), "smoothing must be positive, got 0"),
+        (NaiveBayesRatio(cells=1), "cells must be an integer of at least 2, got 1"),
     ],
 )
 def test_bad_parameters(ratio, message):

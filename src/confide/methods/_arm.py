@@ -144,7 +144,7 @@ class ArmEstimator(BaseEstimator, ABC):
         """Learn the base model and the weights, and keep the calibration."""
 
     def _learn(self, rows: Rows, arm: Arm) -> Any:
-        return self.score_.learn(self.base, rows, self.alpha, arm.base_seed)
+        return self.score_.learn(self.base, rows, self._base_alpha(), arm.base_seed)
 
     def _learn_ratio(self, ratio: Any, numerator: Any, denominator: Any, arm: Arm) -> Any:
         return seeded(check_ratio(ratio), arm.ratio_seed).fit(numerator, denominator)
@@ -199,22 +199,24 @@ class ArmEstimator(BaseEstimator, ABC):
             return self._sets(X)
         step = rows_at_once(1, X.shape[1] + 1)
         chunks = [X[start : start + step] for start in range(0, len(X), step)]
-        member = [np.column_stack([self._contains(chunk, value) for value in values]) for chunk in chunks]
-        return IntervalSets.of_values(values, np.concatenate(member))
+        return IntervalSets.of_values(values, np.concatenate([self._members(chunk, values) for chunk in chunks]))
 
     def _sets(self, X: NDArray[np.float64]) -> IntervalSets:
         """Return the sets of a continuous outcome: here one interval a row."""
         quantile = self.calibration_.quantile(self.alpha, self._test_weight(X))
         return IntervalSets.of(self._clip(self.score_.interval(self._predict_base(X), quantile)))
 
-    def _contains(self, X: NDArray[np.float64], value: float) -> NDArray[np.bool_]:
-        """Return whether each row's set has this outcome, by the membership rule."""
-        y = np.full(len(X), value)
-        scores = self.score_.score(self._predict_base(X), y)
-        return self.calibration_.contains(scores, self.alpha, self._test_weight(X, y))
+    def _members(self, X: NDArray[np.float64], values: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Return whether each row's set has each value, one column a value, by the membership rule."""
+        prediction = self._predict_base(X)
+        columns = []
+        for y in (np.full(len(X), value) for value in values):
+            scores = self.score_.score(prediction, y)
+            columns.append(self.calibration_.contains(scores, self.alpha, self._test_weight(X, y)))
+        return np.column_stack(columns)
 
     def with_alpha(self, alpha: float) -> Self:
-        """Return a copy at another level; base model and ratio are kept, nothing is fitted again."""
+        """Return a copy at another level; the base model and the ratio are kept."""
         other = self.at(alpha)
         other._warn_of_shortage()  # noqa: SLF001  (our own copy)
         return other
@@ -222,10 +224,14 @@ class ArmEstimator(BaseEstimator, ABC):
     def at(self, alpha: Any) -> Self:
         """Return what `with_alpha` returns, without a warning: for callers that warn in their own words."""
         check_is_fitted(self)
-        check_alpha(alpha)
         other = copy.copy(self)
-        other.alpha = alpha
+        other.set_alpha(alpha)
         return other
+
+    def set_alpha(self, alpha: Any) -> None:
+        """Set the level, and whatever moves with it."""
+        check_alpha(alpha)
+        self.alpha = alpha
 
     def _warn_of_shortage(self) -> None:
         if shortage := self.shortage():
@@ -244,6 +250,10 @@ class ArmEstimator(BaseEstimator, ABC):
     def _test_weight(self, X: NDArray[np.float64], y: NDArray[np.float64] | float = np.nan) -> ArrayLike:  # noqa: ARG002
         """Return the weight of new rows, were y their outcomes: 1, or one a row where the method weighs."""
         return 1.0
+
+    def _base_alpha(self) -> Any:
+        """Return the level that a base model of quantiles is trained for."""
+        return self.alpha
 
     def _quantile_alpha(self) -> Any:
         """Return the level of the quantile over ``calibration_``."""

@@ -134,9 +134,10 @@ def method(name: str, **params: Any) -> ArmEstimator:
     record = METHODS[name]
     params = {**record.parameters, **params}
     if record.ratio_on is not None:
-        from confide.ratio import check_ratio  # noqa: PLC0415  (heavy)
+        from confide.ratio import ratio_on  # noqa: PLC0415  (heavy)
 
-        params["ratio"] = check_ratio(params.get("ratio") or "classifier").set_params(on=record.ratio_on)
+        ratio = params.get("ratio")
+        params["ratio"] = ratio_on("classifier" if ratio is None else ratio, record.ratio_on)
     module, _, class_name = record.estimator.partition(":")
     estimator: ArmEstimator = getattr(import_module(module), class_name)(**params)
     return estimator

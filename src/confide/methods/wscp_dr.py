@@ -106,33 +106,48 @@ class WSCPDR(ArmEstimator):
         ratio = ClassifierRatio() if self.ratio is None else self.ratio
         self.ratio_ = self._learn_ratio(ratio, trial_fit.joined(), fit.joined(), arm)
         self.first_stage_: Calibration = self._calibrate(calibration, weighted=True)
-        self.domain_ = widened_range(arm.outcomes, self.outcome_range_)
         self.end_rows_ = trial_fit if self.exact else arm.trial
         self.calibration_rows_ = trial_calibration
+        # Infinite ends are learnt from as the domain's: calibration rows must have no part in it.
+        learnt_from = np.concatenate([arm.observational.y, self.end_rows_.y])
+        self.domain_ = widened_range(learnt_from, self.outcome_range_)
         self.refits_ = None
         if self.refit:
-            self.refits_ = [self._refit_at(arm, rows) for rows in (self.end_rows_, self.calibration_rows_)]
+            parts = [self.end_rows_] + [self.calibration_rows_] * self._holds_intervals()
+            self.refits_ = [self._refit_at(arm, rows) for rows in parts]
         self.ends_ = IntervalEnds(self.second_stage, arm.base_seed)
         self._second_stage()
 
     def at(self, alpha: Any) -> Self:
         """Return a copy at another level: the base model and the ratio are kept, the ends regressed anew."""
         other = super().at(alpha)
-        if self.levels is not None:  # both levels move in step with alpha
-            factor = check_alpha(alpha) / check_alpha(self.alpha)
-            first, second = (check_alpha(level) * factor for level in self.levels)
-            other.levels = (first, second)
         other._second_stage()  # noqa: SLF001  (our own copy)
         return other
 
+    def set_alpha(self, alpha: Any) -> None:
+        """Set the level; given levels move in step with it."""
+        if self.levels is not None:
+            old = [check_alpha(level, "levels") for level in self._stage_alphas()]
+            factor = check_alpha(alpha) / check_alpha(self.alpha)
+            if max(old) * factor >= 1:
+                raise ValueError(
+                    f"levels={self.levels} at alpha={self.alpha} move in step with alpha, and would reach 1 at "
+                    f"alpha={alpha}; it must stay below {float(check_alpha(self.alpha) / max(old)):g}."
+                )
+            self.levels = (old[0] * factor, old[1] * factor)
+        super().set_alpha(alpha)
+
+    def _holds_intervals(self) -> bool:
+        """Return whether the second stage must hold the first's intervals at calibration rows."""
+        return self.exact and self.target == "interval"
+
     def _second_stage(self) -> None:
-        """Regress the ends of the first stage's intervals, and calibrate them."""
-        at_ends, at_calibration = (self._first_stage(part) for part in (0, 1))
-        ends = IntervalEnds(self.ends_.regressor, self.ends_.seed).fit(self.end_rows_.X, at_ends, self.domain_)
+        """Regress the ends of the first stage's intervals, and calibrate them where the method is exact."""
+        self.ends_ = IntervalEnds(self.ends_.regressor, self.ends_.seed)
+        self.ends_.fit(self.end_rows_.X, self._first_stage(0), self.domain_)
         rows = self.calibration_rows_
-        truth = at_calibration if self.target == "interval" else Intervals(rows.y, rows.y)
-        self.ends_ = ends
-        self.calibration_ = Calibration.of(ends.miss(rows.X, truth))
+        truth = self._first_stage(1) if self._holds_intervals() else Intervals(rows.y, rows.y)
+        self.calibration_ = Calibration.of(self.ends_.miss(rows.X, truth) if self.exact else [])
 
     def _first_stage(self, part: int) -> Intervals:
         """Return the intervals C at the rows that train the ends (0) or calibrate them (1)."""
@@ -172,6 +187,9 @@ class WSCPDR(ArmEstimator):
         check_alpha(second, "levels[1]")
         return first, second
 
+    def _base_alpha(self) -> Any:
+        return self._stage_alphas()[0]
+
     def _quantile_alpha(self) -> Any:
         return self._stage_alphas()[1]
 
@@ -181,15 +199,15 @@ class WSCPDR(ArmEstimator):
     def _sets(self, X: NDArray[np.float64]) -> IntervalSets:
         return IntervalSets.of(self._clip(self.ends_.widened(X, self._offset())))
 
-    def _contains(self, X: NDArray[np.float64], value: float) -> NDArray[np.bool_]:
-        y = np.full(len(X), value)
-        return self.ends_.miss(X, Intervals(y, y)) <= self._offset()
+    def _members(self, X: NDArray[np.float64], values: NDArray[np.float64]) -> NDArray[np.bool_]:
+        lower, upper = (end[:, None] for end in self.ends_.predict(X))
+        return np.maximum(lower - values, values - upper) <= self._offset()
 
     def shortage(self) -> str | None:
         """Return why all intervals are infinite; inexact ones never are for want of rows."""
-        if not self.exact or np.isfinite(self._offset()):
+        if not self.exact or self._offset() < np.inf:
             return None
-        rows, infinite = len(self.calibration_.scores), int(np.isinf(self.calibration_.scores).sum())
+        rows, infinite = len(self.calibration_.scores), int((self.calibration_.scores == np.inf).sum())
         if rows < rows_needed(self._quantile_alpha()):
             return super().shortage()
         return (

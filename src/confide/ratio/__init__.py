@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from sklearn.base import clone
+
 from confide.checks import suggest
 from confide.learners import AutoClassifier
 from confide.ratio.base import DensityRatio
@@ -24,6 +26,7 @@ __all__ = [
     "OracleRatio",
     "PropensityRatio",
     "check_ratio",
+    "ratio_on",
 ]
 
 if TYPE_CHECKING:
@@ -46,6 +49,14 @@ def check_ratio(ratio: Any) -> Any:
         if ratio not in RATIOS:
             raise ValueError(f"ratio {ratio!r} is unknown; {suggest(ratio, RATIOS)}")
         return RATIOS[ratio]()
-    if not (hasattr(ratio, "fit") and hasattr(ratio, "predict")):
+    if isinstance(ratio, type) or not all(hasattr(ratio, name) for name in ("fit", "predict", "get_params")):
         raise ValueError(f"ratio must be a name or a density-ratio estimator, got {ratio!r}.")
     return ratio
+
+
+def ratio_on(ratio: Any, on: str) -> Any:
+    """Return a copy of the ratio that looks at these columns only."""
+    ratio = clone(check_ratio(ratio))
+    if "on" not in ratio.get_params():
+        raise ValueError(f"this method's ratio must look at {on!r}, and {type(ratio).__name__} has no parameter `on`.")
+    return ratio.set_params(on=on)

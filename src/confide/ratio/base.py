@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
 
 from confide.checks import suggest
 from confide.conformal.quantile import check_weights
@@ -34,7 +35,7 @@ class DensityRatio(BaseEstimator, ABC):
 
     on: str
     # r̂ is kept within these limits; a family that clips sets them in `_fit`.
-    limits_: tuple[float, float] = (0.0, np.inf)
+    limits_: tuple[float, float]
 
     def fit(self, numerator: ArrayLike, denominator: ArrayLike) -> Self:
         """Learn the ratio from numerator rows (trial) and denominator rows (observational)."""
@@ -48,6 +49,7 @@ class DensityRatio(BaseEstimator, ABC):
                 f"got {numerator.shape[1]} and {denominator.shape[1]}."
             )
         columns = self._columns()
+        self.limits_ = (0.0, np.inf)
         self._fit(numerator[:, columns], denominator[:, columns])
         self.n_columns_ = numerator.shape[1]
         self.clipped_ = self._count_clipped(np.concatenate([numerator, denominator]))
@@ -55,6 +57,7 @@ class DensityRatio(BaseEstimator, ABC):
 
     def predict(self, rows: ArrayLike) -> NDArray[np.float64]:
         """Return r̂, one finite value ≥ 0 a row."""
+        check_is_fitted(self, "n_columns_")
         rows = np.asarray(rows, dtype=np.float64)
         if rows.ndim != 2 or rows.shape[1] != self.n_columns_:
             raise ValueError(

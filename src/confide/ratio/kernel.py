@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.optimize import minimize
 from scipy.spatial.distance import cdist, pdist
 
+from confide.checks import check_positive
 from confide.learners import standardised
 from confide.ratio.base import DensityRatio
 from confide.splits import spawn_seeds
@@ -25,6 +27,7 @@ RAW_BANDWIDTHS = PENALTIES
 # A relative ratio is kept this far below its ceiling 1/β, where the ratio itself would be infinite.
 CEILING = 1 - 1e-3
 MEDIAN_ROWS = 1000
+UNDERFLOW = -150 * np.log(10)
 # KLIEP compares bandwidths on at most this many numerator rows.
 COMPARISON_ROWS = 500
 FOLDS = 5
@@ -41,16 +44,18 @@ class _Gaussian(DensityRatio):
     def _prepare(self, numerator: NDArray[np.float64], denominator: NDArray[np.float64]) -> tuple[Any, Any]:
         """Scale both samples as one, choose the centres, and return the scaled samples."""
         self.scaler_ = None if self.raw else standardised().fit(np.concatenate([numerator, denominator]))
+        rng = np.random.default_rng(spawn_seeds(self.random_state, 1)[0])
         numerator, denominator = self._scaled(numerator), self._scaled(denominator)
-        center_seed, median_seed = spawn_seeds(self.random_state, 2)
-        if isinstance(self.centers, int):
-            chosen = np.random.default_rng(center_seed).permutation(len(numerator))[: self.centers]
-            self.centers_ = numerator[chosen]
+        if not self.raw:  # pairs, folds and centres are taken from the front: the order must not matter
+            numerator, denominator = rng.permutation(numerator), rng.permutation(denominator)
+        if isinstance(self.centers, Integral):
+            check_positive("centers", self.centers)
+            self.centers_ = numerator[: int(self.centers)]
         else:
-            self.centers_ = self._scaled(np.asarray(self.centers, dtype=np.float64))
-        pooled = np.concatenate([numerator, denominator])
-        some = np.random.default_rng(median_seed).permutation(len(pooled))[:MEDIAN_ROWS]
-        self.median_ = float(np.median(pdist(pooled[some]))) if len(some) > 1 else 0.0
+            self.centers_ = self._scaled(np.atleast_2d(np.asarray(self.centers, dtype=np.float64)))
+        if self.sigma is None and not self.raw:
+            some = rng.permutation(np.concatenate([numerator, denominator]))[:MEDIAN_ROWS]
+            self.median_ = (float(np.median(pdist(some))) if len(some) > 1 else 0.0) or 1.0
         return numerator, denominator
 
     def _scaled(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -59,10 +64,10 @@ class _Gaussian(DensityRatio):
     def _bandwidths(self) -> NDArray[np.float64]:
         """Return the bandwidths to try."""
         if self.sigma is not None:
-            return np.atleast_1d(np.asarray(self.sigma, dtype=np.float64))
+            return check_positive("sigma", self.sigma)
         if self.raw:
             return np.asarray(RAW_BANDWIDTHS)
-        return np.asarray(BANDWIDTHS) * (self.median_ or 1.0)
+        return np.asarray(BANDWIDTHS) * self.median_
 
     def _distances(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return squared distances to the centres."""
@@ -73,8 +78,10 @@ class _Gaussian(DensityRatio):
 
 
 def _gaussian(squared_distances: NDArray[np.float64], sigma: float) -> NDArray[np.float64]:
-    kernel: NDArray[np.float64] = np.exp(squared_distances * (-0.5 / sigma**2))
-    return kernel
+    exponent = squared_distances * (-0.5 / sigma**2)
+    # What is below 10⁻¹⁵⁰ is 0: its products would be subnormal numbers, on which arithmetic is ten times slower.
+    exponent[exponent < UNDERFLOW] = -np.inf
+    return np.exp(exponent, out=exponent)
 
 
 class KernelRatio(_Gaussian):
@@ -104,7 +111,7 @@ class KernelRatio(_Gaussian):
 
     def __init__(
         self,
-        beta: float = 0.0,
+        beta: Any = 0.0,
         sigma: Any = None,
         penalty: Any = None,
         centers: Any = 100,
@@ -122,11 +129,10 @@ class KernelRatio(_Gaussian):
         self.random_state = random_state
 
     def _fit(self, numerator: NDArray[np.float64], denominator: NDArray[np.float64]) -> None:
-        if not 0 <= self.beta < 1:
-            raise ValueError(f"beta must be at least 0 and below 1, got {self.beta}.")
+        beta = _check_beta(self.beta)
         numerator, denominator = self._prepare(numerator, denominator)
         sigmas = self._bandwidths()
-        penalties = np.atleast_1d(np.asarray(PENALTIES if self.penalty is None else self.penalty, dtype=np.float64))
+        penalties = check_positive("penalty", PENALTIES if self.penalty is None else self.penalty)
         distances = self._distances(numerator), self._distances(denominator)
         self.errors_ = np.full((len(sigmas), len(penalties)), np.nan)
         if self.errors_.size == 1:
@@ -134,22 +140,29 @@ class KernelRatio(_Gaussian):
         else:
             for row, sigma in enumerate(sigmas):
                 top, bottom = (_gaussian(squared, sigma) for squared in distances)
-                self.errors_[row] = leave_one_out_errors(top, bottom, self.beta, penalties)
+                self.errors_[row] = leave_one_out_errors(top, bottom, beta, penalties)
             best_sigma, best_penalty = np.unravel_index(np.argmin(self.errors_), self.errors_.shape)
             self.sigma_, self.penalty_ = float(sigmas[best_sigma]), float(penalties[best_penalty])
         top, bottom = (_gaussian(squared, self.sigma_) for squared in distances)
-        H = self.beta * top.T @ top / len(top) + (1 - self.beta) * bottom.T @ bottom / len(bottom)
+        H = beta * top.T @ top / len(top) + (1 - beta) * bottom.T @ bottom / len(bottom)
         H[np.diag_indices_from(H)] += self.penalty_
         self.coefficients_ = np.maximum(np.linalg.solve(H, top.mean(axis=0)), 0)
-        if self.beta and not self.raw:
-            self.limits_ = (0.0, (1 - self.beta) * CEILING / (self.beta * (1 - CEILING)))
+        if beta and not self.raw:
+            self.limits_ = (0.0, (1 - beta) * CEILING / (beta * (1 - CEILING)))
 
     def _ratio(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
         relative: NDArray[np.float64] = self._kernel(self._scaled(rows)) @ self.coefficients_
         if self.raw or not self.beta:
             return relative
         bounded = np.minimum(relative, CEILING / self.beta)
-        return np.minimum((1 - self.beta) * bounded / (1 - self.beta * bounded), self.limits_[1])
+        converted = (1 - self.beta) * bounded / (1 - self.beta * bounded)
+        return np.asarray(np.minimum(converted, self.limits_[1]))
+
+
+def _check_beta(beta: Any) -> float:
+    if not (isinstance(beta, Real) and 0 <= float(beta) < 1):
+        raise ValueError(f"beta must be at least 0 and below 1, got {beta!r}.")
+    return float(beta)
 
 
 def leave_one_out_errors(
@@ -176,23 +189,21 @@ def leave_one_out_errors(
     u = np.sqrt(beta / (n - 1)) * (vectors.T @ phi)
     v = np.sqrt((1 - beta) / (m - 1)) * (vectors.T @ psi)
     h = (vectors.T @ top.sum(axis=0))[:, None] / (n - 1) - vectors.T @ phi / (n - 1)
+    scales = 1 / (values.T + penalties[:, None])
+    # Woodbury for two columns; with β = 0 the first of them vanishes.
+    vv, vh = 1 - scales @ v**2, scales @ (v * h)
+    uu, uh, uv = 1 - scales @ u**2, scales @ (u * h), -(scales @ (u * v))
+    determinant = uu * vv - uv**2
+    along_u, along_v = (vv * uh - uv * vh) / determinant, (uu * vh - uv * uh) / determinant
     errors = []
-    for penalty in penalties:
-        scale = 1 / (values + penalty)
-        scaled_h, scaled_v = scale * h, scale * v
-        solution = scaled_h
-        # Woodbury for two columns; with β = 0 the first of them vanishes.
-        vv, vh = 1 - (v * scaled_v).sum(axis=0), (v * scaled_h).sum(axis=0)
+    for scale, one, other in zip(scales, along_u, along_v, strict=True):
+        solution = v * other
+        solution += h
         if beta:
-            scaled_u = scale * u
-            uu, uh = 1 - (u * scaled_u).sum(axis=0), (u * scaled_h).sum(axis=0)
-            uv = -(u * scaled_v).sum(axis=0)
-            determinant = uu * vv - uv**2
-            solution = scaled_h + scaled_u * ((vv * uh - uv * vh) / determinant)
-            vh, vv = uu * vh - uv * uh, determinant
-        coefficients = vectors @ (solution + scaled_v * (vh / vv))
+            solution += u * one
+        coefficients = (vectors * scale) @ solution
         np.maximum(coefficients, 0, out=coefficients)
-        at_phi, at_psi = (phi * coefficients).sum(axis=0), (psi * coefficients).sum(axis=0)
+        at_phi, at_psi = (np.einsum("ij,ij->j", rows, coefficients) for rows in (phi, psi))
         errors.append(np.mean(beta / 2 * at_phi**2 + (1 - beta) / 2 * at_psi**2 - at_phi))
     return np.array(errors)
 
@@ -313,9 +324,10 @@ class KernelMeanMatching(_Gaussian):
 
     def _fit(self, numerator: NDArray[np.float64], denominator: NDArray[np.float64]) -> None:
         numerator, denominator = self._prepare(numerator, denominator)
-        rng = np.random.default_rng(spawn_seeds(self.random_state, 3)[2])
-        denominator = denominator[rng.permutation(len(denominator))[: self.rows]]
-        self.sigma_ = float(self.median_ or 1.0) if self.sigma is None else float(self._bandwidths()[0])
+        for name in ("bound", "rows", "penalty"):
+            check_positive(name, getattr(self, name))
+        denominator = denominator[: int(self.rows)]
+        self.sigma_ = self.median_ if self.sigma is None else float(self._bandwidths()[0])
         K = _gaussian(cdist(denominator, denominator, "sqeuclidean"), self.sigma_)
         target = _gaussian(cdist(denominator, numerator, "sqeuclidean"), self.sigma_).mean(axis=1)
         count = len(denominator)
@@ -326,7 +338,8 @@ class KernelMeanMatching(_Gaussian):
 
         found = minimize(objective, np.ones(count), jac=True, method="L-BFGS-B", bounds=[(0, self.bound)] * count)
         self.weights_ = found.x
-        if isinstance(self.centers, int):  # the weights vary over the denominator's rows too
+        self.limits_ = (0.0, float(self.bound))
+        if isinstance(self.centers, Integral):  # the weights vary over the denominator's rows too
             self.centers_ = np.concatenate([self.centers_[: self.centers // 2], denominator[: self.centers // 2]])
         features = _gaussian(self._distances(denominator), self.sigma_)
         gram = features.T @ features / count
@@ -334,4 +347,4 @@ class KernelMeanMatching(_Gaussian):
         self.coefficients_ = np.linalg.solve(gram, features.T @ self.weights_ / count)
 
     def _ratio(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
-        return np.maximum(self._kernel(self._scaled(rows)) @ self.coefficients_, 0.0)
+        return np.clip(self._kernel(self._scaled(rows)) @ self.coefficients_, *self.limits_)

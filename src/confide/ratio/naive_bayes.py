@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from numbers import Integral
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from confide.checks import check_positive
 from confide.ratio.base import DensityRatio
 
 if TYPE_CHECKING:
@@ -28,19 +30,19 @@ class NaiveBayesRatio(DensityRatio):
 
     on = "y"
 
-    def __init__(self, cells: int = 10, smoothing: float = 1.0) -> None:
+    def __init__(self, cells: Any = 10, smoothing: float = 1.0) -> None:
         self.cells = cells
         self.smoothing = smoothing
 
     def _fit(self, numerator: NDArray[np.float64], denominator: NDArray[np.float64]) -> None:
-        if not self.smoothing > 0:
-            raise ValueError(f"smoothing must be positive, got {self.smoothing}.")
+        check_positive("smoothing", self.smoothing)
+        cells = _check_cells(self.cells)
         pooled = np.concatenate([numerator, denominator])[:, 0]
         values = np.unique(pooled)
-        if len(values) <= self.cells:
+        if len(values) <= cells:
             self.edges_ = (values[1:] + values[:-1]) / 2
         else:
-            self.edges_ = np.unique(np.quantile(pooled, np.linspace(0, 1, self.cells + 1)[1:-1]))
+            self.edges_ = np.unique(np.quantile(pooled, np.linspace(0, 1, cells + 1)[1:-1]))
         counts = [
             np.bincount(self._cell(rows), minlength=len(self.edges_) + 1) + self.smoothing
             for rows in (numerator, denominator)
@@ -53,3 +55,9 @@ class NaiveBayesRatio(DensityRatio):
     def _ratio(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
         ratio: NDArray[np.float64] = self.ratios_[self._cell(rows)]
         return ratio
+
+
+def _check_cells(cells: Any) -> int:
+    if not (isinstance(cells, Integral) and int(cells) >= 2):
+        raise ValueError(f"cells must be an integer of at least 2, got {cells!r}.")
+    return int(cells)
