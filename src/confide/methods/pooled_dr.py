@@ -44,8 +44,8 @@ class PooledDR(ArmEstimator):
     ----------
     base, score, calibration, alpha, outcome_range, outcome_values, random_state
         As in `Naive`; ``calibration`` is the share of rows that calibrate in each source.
-    base_on : {"observational", "trial"}
-        Whose fit rows the base model learns from.
+    base_on : {"observational", "trial", "grounded"}
+        Whose fit rows the base model learns from; "grounded": observational ones, corrected on the trial's.
     ratio : density ratio or name, default None
         None: `ClassifierRatio`.
     solve : {"offset", "transductive"}
@@ -96,7 +96,7 @@ class PooledDR(ArmEstimator):
             self._fit_on_trial_alone(arm, trial_fit, trial_calibration)
             return
         fit, calibration = arm.split(arm.observational)
-        self.base_ = self._learn(trial_fit if self.base_on == "trial" else fit, arm)
+        self.base_ = self._learn_on(self.base_on, fit, trial_fit, arm)
         ratio = ClassifierRatio() if self.ratio is None else self.ratio
         self.ratio_ = self._learn_ratio(ratio, trial_fit.joined(), fit.joined(), arm)
         pooled = Rows(
