@@ -6,6 +6,7 @@ import sys
 
 import kernel_ratio
 import paper_methods
+import permutation
 import quantile
 import split_wtcp
 from timing import failures
@@ -13,6 +14,7 @@ from timing import failures
 BENCHMARKS = {
     "quantile": quantile.main,
     "split_wtcp": split_wtcp.main,
+    "permutation": permutation.main,
     "kernel_ratio": kernel_ratio.main,
     "paper_methods": paper_methods.main,
 }

@@ -104,11 +104,11 @@ def methods_page() -> str:
     ]
     for base, title in (("auto", "Automatic base model (`base=None`)"), ("boosting", "`GradientBoostingRegressor()`")):
         lines += [f"## {title}", "", "| method | Y(0) | Y(1) | effect | seconds | promise |", "| --- " * 6 + "|"]
-        for name, record in METHODS.items():
+        for name in dict.fromkeys(row["method"] for row in rows):
             mine = [row for row in rows if row["method"] == name and row["base"] == base]
             cells = [cell([row for row in mine if row["target"] == target]) for target in ("Y(0)", "Y(1)", "effect")]
             seconds = f"{fmean(row['seconds'] for row in mine):.1f}"
-            lines.append(f"| `{name}` | {' | '.join(cells)} | {seconds} | {escape(record.promise)} |")
+            lines.append(f"| `{name}` | {' | '.join(cells)} | {seconds} | {escape(METHODS[name].promise)} |")
         lines.append("")
     lines += [
         "## Beside what was published",

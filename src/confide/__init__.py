@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from confide.counterfactual import CounterfactualIntervals
     from confide.intervals import InfiniteIntervalWarning, Intervals, IntervalSets
     from confide.methods.naive import Naive
+    from confide.methods.pooled_dr import PooledDR
     from confide.methods.registry import METHODS, method
     from confide.methods.transfer import Transfer
     from confide.methods.wcp import WCP
@@ -26,6 +27,7 @@ __all__ = [
     "IntervalSets",
     "Intervals",
     "Naive",
+    "PooledDR",
     "Study",
     "Transfer",
     "method",
@@ -42,6 +44,7 @@ _HOMES = {
     "Intervals": "intervals",
     "METHODS": "methods.registry",
     "Naive": "methods.naive",
+    "PooledDR": "methods.pooled_dr",
     "Study": "study",
     "Transfer": "methods.transfer",
     "WCP": "methods.wcp",

@@ -258,8 +258,8 @@ def seeded(estimator: Any, seed: int) -> Any:
     return estimator.set_params(**dict.fromkeys(unset, seed))
 
 
-# Which sources a base model learns from, and whether trial rows that it saw may no longer calibrate.
-BASE_ON = ("observational", "trial")
+# Which rows a base model learns from; but for the first, trial fit rows are among them and may not calibrate.
+BASE_ON = ("observational", "trial", "grounded")
 
 
 def check_base_on(base_on: str) -> str:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
+from sklearn.linear_model import RidgeCV
 from sklearn.model_selection import KFold, cross_val_predict
 
 from confide.checks import suggest
 from confide.intervals import Intervals, moved_apart
-from confide.learners import FOLDS, AutoRegressor, check_base, learn
+from confide.learners import FOLDS, AutoRegressor, check_base, learn, standardised
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -33,6 +34,9 @@ class Score(Protocol):
     def point(self, prediction: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the point prediction."""
 
+    def shift(self, prediction: NDArray[np.float64], by: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the prediction moved by so much, row by row."""
+
 
 class AbsoluteResidual:
     """|y - μ̂(x)|, the paper's score: intervals of one width around the base model's prediction."""
@@ -52,6 +56,10 @@ class AbsoluteResidual:
     def point(self, prediction: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the prediction itself."""
         return prediction
+
+    def shift(self, prediction: NDArray[np.float64], by: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the prediction moved."""
+        return prediction + by
 
 
 class ConformalisedQuantiles:
@@ -77,6 +85,10 @@ class ConformalisedQuantiles:
     def point(self, prediction: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the median."""
         return prediction[:, 1]
+
+    def shift(self, prediction: NDArray[np.float64], by: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return all three quantiles moved."""
+        return prediction + by[:, None]
 
 
 class NormalisedResidual:
@@ -106,6 +118,10 @@ class NormalisedResidual:
         """Return the mean."""
         return prediction[:, 0]
 
+    def shift(self, prediction: NDArray[np.float64], by: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the mean moved, and the size of its error as it was."""
+        return np.column_stack([prediction[:, 0] + by, prediction[:, 1]])
+
 
 # σ̂(x) is at least this share of the mean error: a model of errors may say zero or less.
 FLOOR = 0.05
@@ -122,6 +138,32 @@ class Columns(BaseEstimator):
         """Return one column a model."""
         columns = np.column_stack([model.predict(X) for model in self.models])
         return columns if self.least is None else np.maximum(columns, self.least)
+
+
+class Grounded(BaseEstimator):
+    """A model of observational rows, corrected on trial rows.
+
+    Hidden confounding biases the observational regression itself. The correction is a ridge regression of its errors
+    on the covariates and its own prediction, learnt on trial rows; where they say little it shrinks to a constant.
+    """
+
+    def __init__(self, model: Any, score: Score) -> None:
+        self.model = model
+        self.score = score
+
+    def fit(self, rows: Rows) -> Self:
+        """Learn the correction."""
+        columns = self._columns(rows.X)
+        ridge = standardised(RidgeCV(alphas=np.logspace(-1, 5, 13)))
+        self.correction_ = ridge.fit(columns, rows.y - columns[:, -1])
+        return self
+
+    def predict(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the model's prediction, moved by the correction."""
+        return self.score.shift(self.model.predict(X), self.correction_.predict(self._columns(X)))
+
+    def _columns(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.column_stack([X, self.score.point(self.model.predict(X))])
 
 
 def quantile_model(base: Any, level: float) -> Any:
@@ -153,7 +195,7 @@ def check_score(score: Any) -> Score:
         if score not in SCORES:
             raise ValueError(f"score {score!r} is unknown; {suggest(score, SCORES)}")
         return SCORES[score]()
-    if not all(hasattr(score, name) for name in ("learn", "score", "interval", "point")):
-        raise ValueError(f"score must be a name or have learn, score, interval and point, got {score!r}.")
+    if not all(hasattr(score, name) for name in ("learn", "score", "interval", "point", "shift")):
+        raise ValueError(f"score must be a name or have learn, score, interval, point and shift, got {score!r}.")
     found: Score = score
     return found

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.dummy import DummyRegressor
 from sklearn.exceptions import NotFittedError
-from sklearn.linear_model import LinearRegression
+from sklearn.linear_model import LinearRegression, QuantileRegressor
 
 from confide import METHODS, WCP, WTCPDR, InfiniteIntervalWarning, Naive, Transfer, method
 from confide.ratio import ClassifierRatio, OracleRatio
@@ -221,3 +221,21 @@ def test_transfer_on_the_trial_is_naive():
     one = Transfer(base_on="trial", random_state=2, base=LinearRegression()).fit(X, Y, trial=TRIAL)
     two = Naive(random_state=2, base=LinearRegression()).fit(X, Y, trial=TRIAL)
     np.testing.assert_array_equal(one.predict_interval(X), two.predict_interval(X))
+
+
+@pytest.mark.parametrize("name", ["transfer", "pooled-dr", "wscp-dr-calibrated"])
+@pytest.mark.parametrize("score", ["absolute", "normalised"])
+def test_a_grounded_base_corrects_the_bias_of_observational_rows(name, score):
+    biased, grounded = (
+        fast(name, score=score, base_on=base_on).fit(X, Y + 2 * ~TRIAL, trial=TRIAL).predict(X)
+        for base_on in ("observational", "grounded")
+    )
+    assert np.mean(biased - X[:, 0]) == pytest.approx(2.5, abs=0.3)
+    assert np.mean(grounded - X[:, 0]) == pytest.approx(0, abs=0.3)
+
+
+def test_a_grounded_base_has_not_seen_the_calibration_rows():
+    arm = fast("transfer", base_on="grounded").fit(X, Y, trial=TRIAL)
+    assert len(arm.calibration_.scores) == 20
+    wide = Transfer(base=QuantileRegressor(alpha=0), score="cqr", base_on="grounded", random_state=0)
+    assert wide.fit(X, Y, trial=TRIAL).predict_interval(X).contains(Y)[TRIAL].mean() > 0.8

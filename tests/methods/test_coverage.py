@@ -44,6 +44,9 @@ LEVELS = (0.05, 0.1, 0.3)
         pytest.param(lambda **p: Naive(base=LinearRegression(), **p), {40: 20, 101: 50, 400: 200}, id="naive"),
         pytest.param(lambda **p: Transfer(base=LinearRegression(), **p), {19: 19, 50: 50, 200: 200}, id="transfer"),
         pytest.param(lambda **p: Transfer(base=DummyRegressor(), **p), {23: 23, 100: 100}, id="transfer-constant"),
+        pytest.param(
+            lambda **p: Transfer(base=LinearRegression(), base_on="grounded", **p), {46: 23, 100: 50}, id="grounded"
+        ),
     ],
 )
 def test_unweighted_methods_cover_and_not_too_much(make, sizes):

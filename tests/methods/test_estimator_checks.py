@@ -7,7 +7,7 @@ from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from confide import METHODS, WCP, WSCPDR, WTCPDR, CounterfactualIntervals, Naive, Transfer, method
+from confide import METHODS, WCP, WSCPDR, WTCPDR, CounterfactualIntervals, Naive, PooledDR, Transfer, method
 from confide.learners import standardised
 from confide.ratio import ClassifierRatio
 from helpers import arm_rows, study_arrays
@@ -33,6 +33,9 @@ class CheckedWTCPDR(WithMask, WTCPDR): ...
 class CheckedWSCPDR(WithMask, WSCPDR): ...
 
 
+class CheckedPooledDR(WithMask, PooledDR): ...
+
+
 class CheckedCounterfactual(CounterfactualIntervals):
     def fit(self, X, y, treatment=None, trial=None):
         rows = np.arange(X.shape[0])
@@ -50,6 +53,7 @@ CHECKED = [
     CheckedWCP(**FAST),
     CheckedWTCPDR(**FAST, ratio=ClassifierRatio(standardised(LogisticRegression()))),
     CheckedWSCPDR(**FAST, ratio=ClassifierRatio(standardised(LogisticRegression())), second_stage=Ridge()),
+    CheckedPooledDR(**FAST, ratio=ClassifierRatio(standardised(LogisticRegression()))),
     CheckedCounterfactual(Transfer(**FAST)),
 ]
 

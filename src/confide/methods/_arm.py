@@ -25,9 +25,9 @@ from confide.checks import (
 from confide.conformal.quantile import Calibration, check_alpha, check_weights
 from confide.conformal.transductive import rows_at_once
 from confide.intervals import InfiniteIntervalWarning, Intervals, IntervalSets, count_rows, shortage
-from confide.learners import seeded
+from confide.learners import check_base_on, seeded
 from confide.ratio import check_ratio
-from confide.scores import Score, check_score
+from confide.scores import Grounded, Score, check_score
 from confide.splits import Rows, join, spawn_seeds, split
 
 if TYPE_CHECKING:
@@ -145,6 +145,13 @@ class ArmEstimator(BaseEstimator, ABC):
 
     def _learn(self, rows: Rows, arm: Arm) -> Any:
         return self.score_.learn(self.base, rows, self._base_alpha(), arm.base_seed)
+
+    def _learn_on(self, base_on: str, observational: Rows, trial: Rows, arm: Arm) -> Any:
+        """Return the base model learnt from the rows that ``base_on`` names."""
+        if check_base_on(base_on) == "trial":
+            return self._learn(trial, arm)
+        model = self._learn(observational, arm)
+        return model if base_on == "observational" else Grounded(model, self.score_).fit(trial)
 
     def _learn_ratio(self, ratio: Any, numerator: Any, denominator: Any, arm: Arm) -> Any:
         return seeded(check_ratio(ratio), arm.ratio_seed).fit(numerator, denominator)

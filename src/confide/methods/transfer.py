@@ -21,9 +21,9 @@ class Transfer(ArmEstimator):
     ----------
     base, score, calibration, alpha, outcome_range, outcome_values, random_state
         As in `Naive`.
-    base_on : {"observational", "trial"}
-        What the base model learns from. With "trial" it learns from the trial's fit rows, and only the
-        others calibrate.
+    base_on : {"observational", "trial", "grounded"}
+        What the base model learns from. "trial": the trial's fit rows. "grounded": observational rows, corrected
+        by a ridge regression on the trial's fit rows. With these two only the other trial rows calibrate.
     """
 
     _needs: ClassVar = {"trial": 1, "observational": 1}
@@ -51,12 +51,12 @@ class Transfer(ArmEstimator):
         self.base_on = base_on
 
     def _needed(self) -> dict[str, int]:
-        return {"trial": 2} if check_base_on(self.base_on) == "trial" else self._needs
+        needed = {"observational": self._needs, "trial": {"trial": 2}, "grounded": {"trial": 2, "observational": 1}}
+        return needed[check_base_on(self.base_on)]
 
     def _fit(self, arm: Arm) -> None:
-        if check_base_on(self.base_on) == "trial":
+        fit, calibration = arm.trial, arm.trial
+        if self.base_on != "observational":
             fit, calibration = arm.split(arm.trial)
-        else:
-            fit, calibration = arm.observational, arm.trial
-        self.base_ = self._learn(fit, arm)
+        self.base_ = self._learn_on(self.base_on, arm.observational, fit, arm)
         self.calibration_: Calibration = self._calibrate(calibration)

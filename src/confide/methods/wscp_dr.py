@@ -39,6 +39,9 @@ class WSCPDR(ArmEstimator):
     ----------
     base, score, calibration, alpha, outcome_range, outcome_values, random_state
         As in `Naive`; ``calibration`` is the share of rows that calibrate in each source.
+    base_on : {"observational", "trial", "grounded"}
+        Whose fit rows the base model of the first stage learns from; "grounded": observational ones, corrected on
+        the trial's. Inexact, all trial rows train the ends, those of the base model among them.
     ratio : density ratio or name, default None
         None: `ClassifierRatio`.
     exact : bool
@@ -75,6 +78,7 @@ class WSCPDR(ArmEstimator):
         outcome_range: tuple[float, float] | None = None,
         outcome_values: Any = None,
         random_state: Any = None,
+        base_on: str = "observational",
         ratio: Any = None,
         exact: bool = True,
         target: str = "interval",
@@ -89,6 +93,7 @@ class WSCPDR(ArmEstimator):
         self.outcome_range = outcome_range
         self.outcome_values = outcome_values
         self.random_state = random_state
+        self.base_on = base_on
         self.ratio = ratio
         self.exact = exact
         self.target = target
@@ -99,10 +104,12 @@ class WSCPDR(ArmEstimator):
     def _fit(self, arm: Arm) -> None:
         if self.target not in TARGETS:
             raise ValueError(f"target={self.target!r} is unknown; {suggest(self.target, TARGETS)}")
+        if self.refit and self.base_on != "observational":
+            raise ValueError(f"refit=True fits on observational rows: base_on must be so too, got {self.base_on!r}.")
         self._stage_alphas()
         fit, calibration = arm.split(arm.observational)
         trial_fit, trial_calibration = arm.split(arm.trial)
-        self.base_ = self._learn(fit, arm)
+        self.base_ = self._learn_on(self.base_on, fit, trial_fit, arm)
         ratio = ClassifierRatio() if self.ratio is None else self.ratio
         self.ratio_ = self._learn_ratio(ratio, trial_fit.joined(), fit.joined(), arm)
         self.first_stage_: Calibration = self._calibrate(calibration, weighted=True)

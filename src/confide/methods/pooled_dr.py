@@ -1,0 +1,191 @@
+"""`pooled-dr`: observational and trial calibration rows together, by exact permutation weights."""
+
+from __future__ import annotations
+
+import warnings
+from fractions import Fraction
+from numbers import Real
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from scipy.special import expit
+
+from confide.checks import suggest
+from confide.conformal.permutation import conditional_poisson
+from confide.conformal.quantile import Calibration, check_alpha, level
+from confide.conformal.transductive import outcome_grid, rows_at_once, solve_on_grid, widened_range
+from confide.intervals import IntervalSets
+from confide.learners import check_base_on
+from confide.methods._arm import Arm, ArmEstimator
+from confide.methods.wtcp_dr import GRID
+from confide.ratio import ClassifierRatio
+from confide.splits import Rows
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+SOLVES = ("offset", "transductive")
+# Ratios are at least this: a sample needs as many positive ones as it has rows.
+LEAST_RATIO = 1e-10
+# Error of a set's ends as a share of the searched range.
+TOLERANCE = 1e-6
+
+
+class PooledDR(ArmEstimator):
+    """Observational and trial calibration rows together, each with its exact permutation weight.
+
+    With m trial calibration rows, a row of ratio r weighs its probability to be among the trial's in a random
+    permutation that respects the ratios (Eq. 5 of the paper). Such weights behave like r/(n + m·r): they cannot blow up
+    where overlap is missing, and are never worth fewer than m rows.
+
+    Promise: coverage ≥ 1-α-Δ_pool, Δ_pool ≤ Δ the error of r̂; with ``floor=ε`` also ≥ 1-α-ε, whatever the ratio.
+
+    Parameters
+    ----------
+    base, score, calibration, alpha, outcome_range, outcome_values, random_state
+        As in `Naive`; ``calibration`` is the share of rows that calibrate in each source.
+    base_on : {"observational", "trial", "grounded"}
+        Whose fit rows the base model learns from; "grounded": observational ones, corrected on the trial's.
+    ratio : density ratio or name, default None
+        None: `ClassifierRatio`.
+    solve : {"offset", "transductive"}
+        "offset": one offset for every new row, which holds whatever the new row's ratio is; infinite for fewer than
+        1/α - 1 trial calibration rows. "transductive": the sharp set, asked over candidate outcomes.
+    floor : float, default None
+        Guard ε: no offset below that of the trial calibration rows alone at α + ε.
+    """
+
+    _needs: ClassVar = {"trial": 2}
+    _calibrates_on: ClassVar = "trial"
+    trial_calibration_: Calibration
+
+    def __init__(
+        self,
+        *,
+        base: Any = None,
+        score: Any = "absolute",
+        calibration: float = 0.5,
+        alpha: float = 0.1,
+        outcome_range: tuple[float, float] | None = None,
+        outcome_values: Any = None,
+        random_state: Any = None,
+        base_on: str = "observational",
+        ratio: Any = None,
+        solve: str = "offset",
+        floor: float | None = None,
+    ) -> None:
+        self.base = base
+        self.score = score
+        self.calibration = calibration
+        self.alpha = alpha
+        self.outcome_range = outcome_range
+        self.outcome_values = outcome_values
+        self.random_state = random_state
+        self.base_on = base_on
+        self.ratio = ratio
+        self.solve = solve
+        self.floor = floor
+
+    def _fit(self, arm: Arm) -> None:
+        if self.solve not in SOLVES:
+            raise ValueError(f"solve={self.solve!r} is unknown; {suggest(self.solve, SOLVES)}")
+        check_base_on(self.base_on)
+        self._guard_alpha()
+        trial_fit, trial_calibration = arm.split(arm.trial)
+        if len(arm.observational) < 2:
+            self._fit_on_trial_alone(arm, trial_fit, trial_calibration)
+            return
+        fit, calibration = arm.split(arm.observational)
+        self.base_ = self._learn_on(self.base_on, fit, trial_fit, arm)
+        ratio = ClassifierRatio() if self.ratio is None else self.ratio
+        self.ratio_ = self._learn_ratio(ratio, trial_fit.joined(), fit.joined(), arm)
+        pooled = Rows(
+            np.concatenate([calibration.X, trial_calibration.X]), np.concatenate([calibration.y, trial_calibration.y])
+        )
+        self._weigh_permutations(pooled, trial_calibration)
+        self.grid_ = outcome_grid(arm.outcomes, widened_range(arm.outcomes, self.outcome_range_), GRID)
+
+    def _fit_on_trial_alone(self, arm: Arm, fit: Rows, calibration: Rows) -> None:
+        """Do what `naive` does, and say so."""
+        warnings.warn(
+            f"pooled-dr found {len(arm.observational)} observational rows and calibrates on the trial alone, as naive "
+            "does. Give observational rows of this treatment, or use naive.",
+            stacklevel=5,
+        )
+        self.base_ = self._learn(fit, arm)
+        self.ratio_ = None
+        self.calibration_ = self.trial_calibration_ = self._calibrate(calibration)
+
+    def _weigh_permutations(self, pooled: Rows, trial: Rows) -> None:
+        """Keep the pooled calibration for a new row of infinite ratio, and of ratio 0 with the step between them."""
+        scores = self.score_.score(self._predict_base(pooled.X), pooled.y)
+        ratios = np.maximum(self._weigh(pooled.X, pooled.y), LEAST_RATIO)
+        sample = conditional_poisson(ratios, len(trial))
+        self.calibration_: Calibration = Calibration.of(scores, sample.inclusion)
+        self.log_kappa_ = sample.log_next
+        larger = conditional_poisson(ratios, len(trial) + 1)
+        self.without_new_row_: Calibration = Calibration.of(scores, larger.inclusion)
+        self.trial_calibration_ = self._calibrate(trial)
+
+    def _guard_alpha(self) -> Any:
+        """Return α + ε, the level of the trial's own quantile; None without a guard."""
+        if self.floor is None:
+            return None
+        if not (isinstance(self.floor, Real) and float(self.floor) >= 0):
+            raise ValueError(f"floor must be None or a number of at least 0, got {self.floor!r}.")
+        total = check_alpha(self.alpha) + Fraction(str(self.floor))
+        if total >= 1:
+            raise ValueError(f"alpha + floor must be below 1, got {float(total):g}; use a smaller floor.")
+        return total
+
+    def _guard(self) -> float:
+        """Return the least offset that the guard allows."""
+        alpha = self._guard_alpha()
+        return -np.inf if alpha is None else float(self.trial_calibration_.quantile(alpha))
+
+    def _is_sharp(self) -> bool:
+        return self.solve == "transductive" and self.ratio_ is not None
+
+    def _is_member(
+        self, X: NDArray[np.float64], y: NDArray[np.float64], prediction: NDArray[np.float64]
+    ) -> NDArray[np.bool_]:
+        """Return whether each outcome is in its row's set, the row's own ratio r taken at that outcome.
+
+        The calibration weight below a score is (κ·F₀ + r·F_∞)/(κ + r): F₀ if the new row cannot be the trial's, F_∞
+        if it surely is.
+        """
+        scores = self.score_.score(prediction, y)
+        guarded = scores <= self._guard()
+        if not self._is_sharp():
+            return guarded | self.calibration_.contains(scores, self.alpha)
+        share = expit(np.log(np.maximum(self._weigh(X, y), LEAST_RATIO)) - self.log_kappa_)
+        size = len(self.trial_calibration_.scores) + 1
+        below = (1 - share) * self.without_new_row_.below(scores) + share * self.calibration_.below(scores)
+        inside: NDArray[np.bool_] = guarded | (below < level(self.alpha) * size)
+        return inside
+
+    def _members(self, X: NDArray[np.float64], values: NDArray[np.float64]) -> NDArray[np.bool_]:
+        prediction = self._predict_base(X)
+        return np.column_stack([self._is_member(X, np.full(len(X), value), prediction) for value in values])
+
+    def _sets(self, X: NDArray[np.float64]) -> IntervalSets:
+        if not self._is_sharp():
+            offset = np.maximum(self.calibration_.quantile(self.alpha), self._guard())
+            return IntervalSets.of(self._clip(self.score_.interval(self._predict_base(X), offset)))
+        step = rows_at_once(len(self.grid_) + 2, X.shape[1] + 1)
+        return IntervalSets.concatenate([self._solve(X[i : i + step]) for i in range(0, len(X), step)])
+
+    def _solve(self, X: NDArray[np.float64]) -> IntervalSets:
+        prediction = self._predict_base(X)
+
+        def member(rows: NDArray[np.intp], y: NDArray[np.float64]) -> NDArray[np.bool_]:
+            return self._is_member(X[rows], y, prediction[rows])
+
+        # A new row's ratio only raises the quantile, so what a ratio of 0 lets in is in.
+        known = np.maximum(self.without_new_row_.quantile(self.alpha, 0.0), self._guard())
+        core = self.score_.interval(prediction, known)
+        return solve_on_grid(member, core, self.grid_, TOLERANCE * np.ptp(self.grid_))
+
+    def shortage(self) -> str | None:
+        """Return why all intervals are infinite; the sharp sets need no number of rows."""
+        return None if self._is_sharp() else super().shortage()
