@@ -83,7 +83,7 @@ def methods() -> None:
 
 @app.command()
 def demo(
-    seeds: Annotated[int, typer.Option(min=1, help="How many repetitions to average.")] = 5,
+    seeds: Annotated[int, typer.Option(min=1, help="How many repetitions to average.")] = 2,
     seed: Annotated[int, typer.Option(min=0, help="The first seed.")] = 0,
 ) -> None:
     """Try every method on synthetic data with a hidden confounder."""
