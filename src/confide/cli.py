@@ -120,21 +120,23 @@ def _demo_table(results: list[Result], seeds: int) -> Table:
     """Return coverage, width and seconds of each method."""
     from statistics import fmean, stdev
 
+    from rich.box import SIMPLE
     from rich.table import Table
 
     times = "one seed" if seeds == 1 else f"mean of {seeds} seeds"
-    table = Table("method", title=f"coverage ± standard error / width, {times}")
+    table = Table(title=f"coverage ± standard error / width, {times}", box=SIMPLE, padding=(0, 1), pad_edge=False)
     targets = list(dict.fromkeys(result.target for result in results))
-    for heading in (*targets, "seconds"):
-        table.add_column(heading, justify="right")
+    table.add_column("method", no_wrap=True)
+    for heading in (*targets, "s"):
+        table.add_column(heading, justify="right", no_wrap=True)
     for name in dict.fromkeys(result.method for result in results):
         mine = [result for result in results if result.method == name]
         cells = []
         for target in targets:
             coverages = [result.coverage for result in mine if result.target == target]
             width = fmean(result.width for result in mine if result.target == target)
-            error = f" ± {stdev(coverages) / len(coverages) ** 0.5:.3f}" if len(coverages) > 1 else ""
-            cells.append(f"{fmean(coverages):.3f}{error} / {width:.2f}")
+            error = f"{stdev(coverages) / len(coverages) ** 0.5:.2f}" if len(coverages) > 1 else ""
+            cells.append(f"{fmean(coverages):.2f}{error.replace('0.', '±.', 1)}/{width:.2f}")
         table.add_row(name, *cells, f"{fmean(result.seconds for result in mine):.1f}")
     return table
 

@@ -38,7 +38,8 @@ class PooledDR(ArmEstimator):
     permutation that respects the ratios (Eq. 5 of the paper). Such weights behave like r/(n + m·r): they cannot blow up
     where overlap is missing, and are never worth fewer than m rows.
 
-    Promise: coverage ≥ 1-α-Δ_pool, Δ_pool ≤ Δ the error of r̂; with ``floor=ε`` also ≥ 1-α-ε, whatever the ratio.
+    Promise: coverage ≥ 1-α-Δ_pool, Δ_pool = ½·E[|c·r̂-r|/(1+(m/n)·c·r̂)] over observational rows, c the constant that
+    makes the weights add up; with ``floor=ε`` also ≥ 1-α-ε, whatever the ratio.
 
     Parameters
     ----------
@@ -50,7 +51,9 @@ class PooledDR(ArmEstimator):
         None: `ClassifierRatio`.
     solve : {"offset", "transductive"}
         "offset": one offset for every new row, which holds whatever the new row's ratio is; infinite for fewer than
-        1/α - 1 trial calibration rows. "transductive": the sharp set, asked over candidate outcomes.
+        1/α - 1 trial calibration rows. "transductive": the sharp set, asked over candidate outcomes within
+        ``outcome_range``; without one, within the range of the arm's outcomes and a tenth beyond, which may cost up to
+        2/(m+1) of coverage.
     floor : float, default None
         Guard ε: no offset below that of the trial calibration rows alone at α + ε.
     """
