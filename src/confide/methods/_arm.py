@@ -23,7 +23,7 @@ from confide.checks import (
     check_trial,
 )
 from confide.conformal.quantile import Calibration, check_alpha, check_weights
-from confide.conformal.transductive import rows_at_once
+from confide.conformal.transductive import outcome_grid, rows_at_once, solve_on_grid, widened_range
 from confide.intervals import InfiniteIntervalWarning, Intervals, IntervalSets, count_rows, shortage
 from confide.learners import check_base_on, seeded
 from confide.ratio import check_ratio
@@ -32,6 +32,9 @@ from confide.splits import Rows, join, spawn_seeds, split
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
+
+# Candidate outcomes a row of methods that search, before the changes between them are bisected.
+GRID = 256
 
 
 @dataclass(frozen=True)
@@ -79,6 +82,7 @@ class ArmEstimator(BaseEstimator, ABC):
     base_: Any
     ratio_: Any
     calibration_: Calibration
+    grid_: NDArray[np.float64]
     outcome_range_: tuple[float, float] | None
     outcome_values_: NDArray[np.float64] | None
     n_features_in_: int
@@ -153,6 +157,10 @@ class ArmEstimator(BaseEstimator, ABC):
         model = self._learn(observational, arm)
         return model if base_on == "observational" else Grounded(model, self.score_).fit(trial)
 
+    def _search_grid(self, arm: Arm) -> NDArray[np.float64]:
+        """Return the candidate outcomes of methods that search."""
+        return outcome_grid(arm.outcomes, widened_range(arm.outcomes, self.outcome_range_), GRID)
+
     def _learn_ratio(self, ratio: Any, numerator: Any, denominator: Any, arm: Arm) -> Any:
         return seeded(check_ratio(ratio), arm.ratio_seed).fit(numerator, denominator)
 
@@ -216,11 +224,32 @@ class ArmEstimator(BaseEstimator, ABC):
     def _members(self, X: NDArray[np.float64], values: NDArray[np.float64]) -> NDArray[np.bool_]:
         """Return whether each row's set has each value, one column a value, by the membership rule."""
         prediction = self._predict_base(X)
-        columns = []
-        for y in (np.full(len(X), value) for value in values):
-            scores = self.score_.score(prediction, y)
-            columns.append(self.calibration_.contains(scores, self.alpha, self._test_weight(X, y)))
-        return np.column_stack(columns)
+        return np.column_stack([self._is_member(X, np.full(len(X), value), prediction) for value in values])
+
+    def _is_member(
+        self, X: NDArray[np.float64], y: NDArray[np.float64], prediction: NDArray[np.float64]
+    ) -> NDArray[np.bool_]:
+        """Return whether each outcome is in its row's set, by the membership rule."""
+        scores = self.score_.score(prediction, y)
+        return self.calibration_.contains(scores, self.alpha, self._test_weight(X, y))
+
+    def _search(self, X: NDArray[np.float64], known: ArrayLike, tolerance: float) -> IntervalSets:
+        """Return the sets by asking `_is_member` over ``grid_``, in bounded memory.
+
+        ``known`` is an offset that is certainly inside; ``tolerance`` a share of the searched range.
+        """
+
+        def solve(X: NDArray[np.float64]) -> IntervalSets:
+            prediction = self._predict_base(X)
+            return solve_on_grid(
+                lambda rows, y: self._is_member(X[rows], y, prediction[rows]),
+                self.score_.interval(prediction, np.asarray(known)),
+                self.grid_,
+                tolerance * float(np.ptp(self.grid_)),
+            )
+
+        step = rows_at_once(len(self.grid_) + 2, X.shape[1] + 1)
+        return IntervalSets.concatenate([solve(X[start : start + step]) for start in range(0, len(X), step)])
 
     def with_alpha(self, alpha: float) -> Self:
         """Return a copy at another level; the base model and the ratio are kept."""

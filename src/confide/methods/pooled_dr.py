@@ -13,11 +13,9 @@ from scipy.special import expit
 from confide.checks import suggest
 from confide.conformal.permutation import conditional_poisson
 from confide.conformal.quantile import Calibration, check_alpha, level
-from confide.conformal.transductive import outcome_grid, rows_at_once, solve_on_grid, widened_range
 from confide.intervals import IntervalSets
 from confide.learners import check_base_on
 from confide.methods._arm import Arm, ArmEstimator
-from confide.methods.wtcp_dr import GRID
 from confide.ratio import ClassifierRatio
 from confide.splits import Rows
 
@@ -106,7 +104,7 @@ class PooledDR(ArmEstimator):
             np.concatenate([calibration.X, trial_calibration.X]), np.concatenate([calibration.y, trial_calibration.y])
         )
         self._weigh_permutations(pooled, trial_calibration)
-        self.grid_ = outcome_grid(arm.outcomes, widened_range(arm.outcomes, self.outcome_range_), GRID)
+        self.grid_ = self._search_grid(arm)
 
     def _fit_on_trial_alone(self, arm: Arm, fit: Rows, calibration: Rows) -> None:
         """Do what `naive` does, and say so."""
@@ -167,27 +165,13 @@ class PooledDR(ArmEstimator):
         inside: NDArray[np.bool_] = guarded | (below < level(self.alpha) * size)
         return inside
 
-    def _members(self, X: NDArray[np.float64], values: NDArray[np.float64]) -> NDArray[np.bool_]:
-        prediction = self._predict_base(X)
-        return np.column_stack([self._is_member(X, np.full(len(X), value), prediction) for value in values])
-
     def _sets(self, X: NDArray[np.float64]) -> IntervalSets:
         if not self._is_sharp():
             offset = np.maximum(self.calibration_.quantile(self.alpha), self._guard())
             return IntervalSets.of(self._clip(self.score_.interval(self._predict_base(X), offset)))
-        step = rows_at_once(len(self.grid_) + 2, X.shape[1] + 1)
-        return IntervalSets.concatenate([self._solve(X[i : i + step]) for i in range(0, len(X), step)])
-
-    def _solve(self, X: NDArray[np.float64]) -> IntervalSets:
-        prediction = self._predict_base(X)
-
-        def member(rows: NDArray[np.intp], y: NDArray[np.float64]) -> NDArray[np.bool_]:
-            return self._is_member(X[rows], y, prediction[rows])
-
         # A new row's ratio only raises the quantile, so what a ratio of 0 lets in is in.
         known = np.maximum(self.without_new_row_.quantile(self.alpha, 0.0), self._guard())
-        core = self.score_.interval(prediction, known)
-        return solve_on_grid(member, core, self.grid_, TOLERANCE * np.ptp(self.grid_))
+        return self._search(X, known, TOLERANCE)
 
     def shortage(self) -> str | None:
         """Return why all intervals are infinite; the sharp sets need no number of rows."""

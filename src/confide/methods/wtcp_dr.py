@@ -5,20 +5,15 @@ from __future__ import annotations
 from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import numpy as np
-
-from confide.conformal.transductive import outcome_grid, rows_at_once, solve_on_grid, widened_range
-from confide.intervals import IntervalSets
 from confide.methods._arm import Arm, Weighted, weighs_outcome
 from confide.ratio import ClassifierRatio
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
     from confide.conformal import Calibration
-
-# Candidate outcomes a row, before the changes between them are bisected.
-GRID = 256
+    from confide.intervals import IntervalSets
 
 
 class WTCPDR(Weighted):
@@ -48,7 +43,6 @@ class WTCPDR(Weighted):
 
     _needs: ClassVar = {"observational": 2, "trial": 1}
     _calibrates_on: ClassVar = "observational"
-    grid_: NDArray[np.float64]
 
     def __init__(
         self,
@@ -81,25 +75,13 @@ class WTCPDR(Weighted):
         ratio = ClassifierRatio() if self.ratio is None else self.ratio
         self.ratio_ = self._learn_ratio(ratio, arm.trial.joined(), fit.joined(), arm)
         self.calibration_: Calibration = self._calibrate(calibration, weighted=True)
-        outcomes = arm.outcomes
-        self.grid_ = outcome_grid(outcomes, widened_range(outcomes, self.outcome_range_), GRID)
+        self.grid_ = self._search_grid(arm)
 
     def _sets(self, X: NDArray[np.float64]) -> IntervalSets:
         if not weighs_outcome(self.ratio_):
             return super()._sets(X)
-        step = rows_at_once(len(self.grid_) + 2, X.shape[1] + 1)
-        return IntervalSets.concatenate([self._solve(X[i : i + step]) for i in range(0, len(X), step)])
-
-    def _solve(self, X: NDArray[np.float64]) -> IntervalSets:
-        prediction = self._predict_base(X)
-
-        def member(rows: NDArray[np.intp], y: NDArray[np.float64]) -> NDArray[np.bool_]:
-            scores = self.score_.score(prediction[rows], y)
-            return self.calibration_.contains(scores, self.alpha, self._weigh(X[rows], y))
-
         # A new row's weight only raises the quantile, so what a weight of 0 lets in is in.
-        core = self.score_.interval(prediction, self.calibration_.quantile(self.alpha, 0.0))
-        return solve_on_grid(member, core, self.grid_, self.tolerance * np.ptp(self.grid_))
+        return self._search(X, self.calibration_.quantile(self.alpha, 0.0), self.tolerance)
 
     def _reach(self) -> str:
         return "the whole searched range" if weighs_outcome(self.ratio_) else super()._reach()
