@@ -1,0 +1,85 @@
+"""Project STAR: a real trial, part of which is made observational by an outcome-tilted selection."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from confide.datasets.dataset import Dataset, bundled, check_trial_size, rows
+
+TEST = 1000
+FEWEST, MOST = 20, 2000
+
+
+def load_star(confounding: float = 1.2, trial_size: int = 400, random_state: Any = 0) -> Dataset:
+    """Return Project STAR, grade 1: small class against regular class, with hidden confounding of known strength.
+
+    The pupils and their scores are real; hidden confounding is made by the choice of pupils. Of all pupils, 1,000
+    at random are the test part and `trial_size` others the trial. Of the rest, a pupil whose score is z standard
+    deviations above the mean of all pupils enters the observational table with probability
+    1/(1 + exp(-confounding·z)) from a small class, and 1/(1 + exp(confounding·z)) from a regular class. So the
+    observational table flatters small classes, and no covariate explains by how much. Within an arm the density
+    ratio of trial to observational rows is 1 + exp(-confounding·z) (small) or 1 + exp(confounding·z) (regular),
+    up to a factor.
+
+    With the same `random_state` the test pupils stay the same whatever the other arguments are, and a larger
+    trial contains the smaller one.
+
+    Parameters
+    ----------
+    confounding : float, default 1.2
+        Strength of the selection, at least 0; at 0 half of the remaining pupils are taken at random.
+    trial_size : int, default 400
+        Number of trial pupils in both arms together, from 20 to 2,000.
+    random_state : int, RandomState instance or None, default 0
+        Decides everything.
+
+    Returns
+    -------
+    Dataset
+        Treatment ``"small"`` (1: small class, 0: regular class; classes with an aide are left out), outcome
+        ``"score"`` (mean of the reading and the mathematics score at the end of grade 1). Covariates: ``gender``,
+        ``ethnicity``, ``birth``, ``lunch``, ``school``, ``degree``, ``ladder``, ``experience`` and
+        ``teacher_ethnicity``, with text and missing values; ``datasets/data/README.md`` says what each is.
+
+    Notes
+    -----
+    Kindergarten scores are left out although they predict well: most pupils were assigned to a class type on
+    entering kindergarten, so that these scores already bear its effect. Identifiers of schools are left out, since
+    an interval should be for a pupil of any school. Some pupils changed class type after kindergarten, and not at
+    random, so that the contrast of the arms is not exactly that of the assignment. Coverage on the test part does
+    not depend on this: trial and test pupils of an arm are drawn at random from the same pupils.
+
+    References
+    ----------
+    C. M. Achilles et al. (2008). Tennessee's Student Teacher Achievement Ratio (STAR) project. Harvard Dataverse.
+    https://doi.org/10.7910/DVN/SIWH9F
+    """
+    strength = _check_confounding(confounding)
+    pupils = bundled("star")
+    size = check_trial_size(trial_size, FEWEST, MOST, f"{len(pupils)} pupils")
+    rng = check_random_state(random_state)
+    order, luck = rng.permutation(len(pupils)), rng.uniform(size=len(pupils))
+    test, trial, rest = np.split(order, [TEST, TEST + size])
+
+    score, small = pupils["score"].to_numpy(), pupils["small"].to_numpy()
+    z = (score - score.mean()) / score.std()
+    # tanh rather than exp: it does not overflow however strong the confounding is.
+    kept = luck < (1 + np.tanh(strength * np.where(small == 1, z, -z) / 2)) / 2
+    observational = rest[kept[rest]]
+    return Dataset(rows(pupils, observational), rows(pupils, trial), rows(pupils, test), "small", "score")
+
+
+def _check_confounding(confounding: Any) -> float:
+    """Return the strength as a float; raise unless it is finite and at least 0."""
+    try:
+        strength = float(confounding)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"confounding must be a number of at least 0, got {confounding!r}.") from error
+    if not (np.isfinite(strength) and strength >= 0):
+        raise ValueError(
+            f"confounding must be finite and at least 0, got {confounding!r}. Use 0 for none; the direction is fixed."
+        )
+    return strength
