@@ -5,11 +5,20 @@ from sklearn.linear_model import LinearRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from confide.learners import AutoClassifier, AutoRegressor, SeenColumns, prepared, seeded
+from confide.learners import AutoClassifier, AutoRegressor, SeenColumns, learn, prepared, seeded, sharing_fits
+from confide.splits import Rows
+
+
+def expected_failures(estimator):
+    """Return what a choice by cross-validation cannot pass: copies of a row may fall into different folds."""
+    reason = "folds of weighted rows are not the folds of their copies"
+    fails = isinstance(estimator, AutoRegressor) and estimator.quantile is None
+    return {"check_sample_weight_equivalence_on_dense_data": reason} if fails else {}
 
 
 @parametrize_with_checks(
-    [AutoRegressor(random_state=0), AutoRegressor(quantile=0.7, random_state=0), AutoClassifier(random_state=0)]
+    [AutoRegressor(random_state=0), AutoRegressor(quantile=0.7, random_state=0), AutoClassifier(random_state=0)],
+    expected_failed_checks=expected_failures,
 )
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
@@ -88,3 +97,39 @@ def test_the_automatic_classifier_takes_what_fits():
     assert model.errors_[model.name_] == min(model.errors_.values()) < 0.6
     checkers = AutoClassifier(random_state=0).fit(X, (X[:, 0] > 0) ^ (X[:, 1] > 0))
     assert checkers.name_ != "splines"
+
+
+def test_whole_weights_are_copies_of_rows():
+    rng = np.random.default_rng(0)
+    X, y, weight = rng.uniform(-3, 3, (300, 1)), rng.standard_normal(300), rng.integers(0, 3, 300)
+    for quantile in (None, 0.8):
+        model = AutoRegressor(quantile=quantile, random_state=0)
+        weighted = model.fit(X, y, sample_weight=weight).predict([[0.0]])
+        assert model.name_ == "constant"
+        copies = np.repeat(y, weight)
+        expected = copies.mean() if quantile is None else np.quantile(copies, quantile, method="inverted_cdf")
+        assert weighted == pytest.approx(expected, abs=0.02)
+
+
+def test_candidates_are_compared_by_weight():
+    # Where the weight is, the outcome is a line; the other rows would make a constant the best.
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-3, 3, (400, 1))
+    heavy = np.arange(400) < 100
+    y = np.where(heavy, X[:, 0], 10 * rng.standard_normal(400))
+    weight = np.where(heavy, 1.0, 1e-6)
+    assert AutoRegressor(random_state=0).fit(X, y, sample_weight=weight).name_ != "constant"
+    model = learn(make_pipeline(LinearRegression()), Rows(X, y, weight), seed=0)
+    np.testing.assert_allclose(model.predict([[2.0]]), 2, atol=0.01)
+
+
+def test_equal_models_on_equal_rows_are_fitted_once_while_fits_are_shared():
+    rng = np.random.default_rng(0)
+    rows = Rows(rng.standard_normal((50, 2)), rng.standard_normal(50))
+    heavier = Rows(rows.X, rows.y, np.arange(50.0))
+    with sharing_fits():
+        one, same = learn(LinearRegression(), rows, 0), learn(LinearRegression(), Rows(rows.X.copy(), rows.y), 0)
+        others = learn(LinearRegression(positive=True), rows, 0), learn(LinearRegression(), heavier, 0)
+    assert one is same
+    assert all(one is not other for other in others)
+    assert learn(LinearRegression(), rows, 0) is not one

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
+import joblib
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, TransformerMixin, clone
 from sklearn.compose import ColumnTransformer
@@ -13,22 +16,19 @@ from sklearn.dummy import DummyRegressor
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression, RidgeCV
-from sklearn.metrics import log_loss
 from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import SplineTransformer, StandardScaler
 from sklearn.utils import get_tags
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, has_fit_parameter, validate_data
 
 from confide.checks import suggest
-from confide.splits import spawn_seeds
+from confide.splits import Rows, spawn_seeds
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-    from confide.splits import Rows
 
 # Fewer distinct values than this and a column enters the ridge as it is: splines need room for their knots.
 SPLINE_VALUES = 10
@@ -36,7 +36,7 @@ SPLINE_VALUES = 10
 COMPARISON_ROWS = 20_000
 FOLDS = 5
 
-Loss = Callable[[Any, Any, Any], float]
+Losses = Callable[[Any, Any, Any], "NDArray[np.float64]"]
 
 
 class _Auto(BaseEstimator):
@@ -54,21 +54,22 @@ class _Auto(BaseEstimator):
 
     random_state: Any
 
-    def _choose(self, candidates: dict[str, Any], loss: Loss, rows: tuple[Any, Any], make_folds: Any) -> None:
+    def _choose(self, candidates: dict[str, Any], losses: Losses, rows: Rows, make_folds: Any) -> None:
         """Set the winner: candidates go from the simplest to the most flexible, and a tie to the simpler."""
-        X, y = rows
         self.errors_: dict[str, float] = {}
         self.name_ = next(iter(candidates))
-        chosen = np.random.default_rng(spawn_seeds(self.random_state, 1)[0]).permutation(len(y))[:COMPARISON_ROWS]
-        folds = make_folds(y[chosen])
+        chosen = np.random.default_rng(spawn_seeds(self.random_state, 1)[0]).permutation(len(rows))[:COMPARISON_ROWS]
+        compared = rows[chosen]
+        folds = make_folds(compared.y)
         if folds is not None:
-            self.errors_ = dict.fromkeys(candidates, 0.0)
-            for fit, held_out in folds.split(X[chosen], y[chosen]):
+            errors = {name: np.empty(len(compared)) for name in candidates}
+            for fit, held_out in folds.split(compared.X, compared.y):
                 for name, candidate in candidates.items():
-                    model = clone(candidate).fit(X[chosen[fit]], y[chosen[fit]])
-                    self.errors_[name] += loss(model, X[chosen[held_out]], y[chosen[held_out]]) / len(chosen)
+                    model = fitted(clone(candidate), compared[fit])
+                    errors[name][held_out] = losses(model, compared.X[held_out], compared.y[held_out])
+            self.errors_ = {name: float(np.average(error, weights=compared.weight)) for name, error in errors.items()}
             self.name_ = min(self.errors_, key=self.errors_.__getitem__)
-        self.model_ = candidates[self.name_].fit(X, y)
+        self.model_ = fitted(candidates[self.name_], rows)
 
     def _check_new(self, X: Any) -> Any:
         check_is_fitted(self)
@@ -98,9 +99,10 @@ class AutoRegressor(RegressorMixin, _Auto):
         self.quantile = quantile
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any) -> AutoRegressor:
-        """Choose a candidate by cross-validation and fit it on all rows."""
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> AutoRegressor:
+        """Choose a candidate by cross-validation and fit it on all rows, both by the rows' weights if given."""
         X, y = validate_data(self, X, y, ensure_all_finite="allow-nan", y_numeric=True, dtype=np.float64)
+        weight = None if sample_weight is None else _check_sample_weight(sample_weight, X, dtype=np.float64)
         seed = spawn_seeds(self.random_state, 2)[1]
         if self.quantile is None:
             boosting = HistGradientBoostingRegressor(random_state=seed)
@@ -109,14 +111,16 @@ class AutoRegressor(RegressorMixin, _Auto):
             boosting = HistGradientBoostingRegressor(loss="quantile", quantile=self.quantile, random_state=seed)
             candidates = {"constant": DummyRegressor(strategy="quantile", quantile=self.quantile)}
         candidates["boosting"] = prepared(boosting)
-        self._choose(candidates, self._loss, (X, y), lambda y: KFold(FOLDS) if len(y) >= 2 * FOLDS else None)
+        self._choose(
+            candidates, self._losses, Rows(X, y, weight), lambda y: KFold(FOLDS) if len(y) >= 2 * FOLDS else None
+        )
         return self
 
-    def _loss(self, model: Any, X: Any, y: Any) -> float:
-        error = y - model.predict(X)
+    def _losses(self, model: Any, X: Any, y: Any) -> NDArray[np.float64]:
+        error: NDArray[np.float64] = y - model.predict(X)
         if self.quantile is None:
-            return float(np.sum(error**2))
-        return float(np.sum(np.maximum(self.quantile * error, (self.quantile - 1) * error)))
+            return error**2
+        return np.maximum(self.quantile * error, (self.quantile - 1) * error)
 
     def predict(self, X: Any) -> NDArray[np.float64]:
         """Return the winner's predictions."""
@@ -149,15 +153,17 @@ class AutoClassifier(ClassifierMixin, _Auto):
         }
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # the perceptron stops at its number of passes
-            self._choose(candidates, self._loss, (X, y), self._folds)
+            self._choose(candidates, self._losses, Rows(X, y), self._folds)
         return self
 
     def _folds(self, y: Any) -> Any:
         counts = np.array([np.sum(y == label) for label in self.classes_])
         return StratifiedKFold(FOLDS) if len(counts) > 1 and counts.min() >= 2 * FOLDS else None
 
-    def _loss(self, model: Any, X: Any, y: Any) -> float:
-        return float(log_loss(y, model.predict_proba(X), labels=self.classes_)) * len(y)
+    def _losses(self, model: Any, X: Any, y: Any) -> NDArray[np.float64]:
+        probability = model.predict_proba(X)[np.arange(len(y)), np.searchsorted(self.classes_, y)]
+        loss: NDArray[np.float64] = -np.log(np.maximum(probability, np.finfo(np.float64).eps))
+        return loss
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return the winner's probabilities."""
@@ -259,20 +265,67 @@ def seeded(estimator: Any, seed: int) -> Any:
 
 
 # Which rows a base model learns from; but for the first, trial fit rows are among them and may not calibrate.
-BASE_ON = ("observational", "trial", "grounded")
+BASE_ON = ("observational", "trial", "weighted", "grounded")
 
 
-def check_base_on(base_on: str) -> str:
+def check_base_on(base_on: str, known: tuple[str, ...] = BASE_ON) -> str:
     """Return base_on, or raise a ValueError that lists what there is."""
-    if base_on not in BASE_ON:
-        raise ValueError(f"base_on={base_on!r} is unknown; {suggest(base_on, BASE_ON)}")
+    if base_on not in known:
+        raise ValueError(f"base_on={base_on!r} is unknown; {suggest(base_on, known)}")
     return base_on
 
 
 def learn(base: Any, rows: Rows, seed: int) -> Any:
     """Return the base model fitted on the rows; None stands for `AutoRegressor`."""
     model = AutoRegressor() if check_base(base) is None else base
-    return prepared(seeded(model, seed)).fit(rows.X, rows.y)
+    model = prepared(seeded(model, seed))
+    return fit_once(model, rows.X, rows.y, **weights_for(model, rows.weight))
+
+
+_shared: ContextVar[dict[str, Any] | None] = ContextVar("_shared", default=None)
+
+
+@contextmanager
+def sharing_fits() -> Iterator[None]:
+    """Fit equal models on equal rows only once while the block lasts: for studies of many methods on the same data."""
+    token = _shared.set({})
+    try:
+        yield
+    finally:
+        _shared.reset(token)
+
+
+def fit_once(model: Any, *data: Any, **params: Any) -> Any:
+    """Return the model fitted on the data; inside `sharing_fits` its equal that was fitted before, if there is one."""
+    shared = _shared.get()
+    if shared is None:
+        return model.fit(*data, **params)
+    key = joblib.hash((model, data, params))
+    if key not in shared:
+        shared[key] = model.fit(*data, **params)
+    return shared[key]
+
+
+def fitted(model: Any, rows: Rows) -> Any:
+    """Return the model fitted on the rows, by their weights where they have any."""
+    return model.fit(rows.X, rows.y, **weights_for(model, rows.weight))
+
+
+def weights_for(model: Any, weight: NDArray[np.float64] | None) -> dict[str, NDArray[np.float64]]:
+    """Return the argument of fit that hands the weights to the model, which may be the last step of a pipeline."""
+    if weight is None:
+        return {}
+    name = "sample_weight"
+    steps = []
+    while isinstance(model, Pipeline):
+        step, model = model.steps[-1]
+        steps.append(step)
+    if not has_fit_parameter(model, name):
+        raise ValueError(
+            f"base_on='weighted' needs a base model whose fit takes {name}, and {type(model).__name__}'s takes none. "
+            "Use another base model, or base_on='grounded'."
+        )
+    return {"__".join([*steps, name]): weight}
 
 
 def check_base(base: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import numpy as np
@@ -11,7 +12,7 @@ from sklearn.model_selection import KFold, cross_val_predict
 
 from confide.checks import suggest
 from confide.intervals import Intervals, moved_apart
-from confide.learners import FOLDS, AutoRegressor, check_base, learn, standardised
+from confide.learners import FOLDS, AutoRegressor, check_base, learn, standardised, weights_for
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -101,9 +102,13 @@ class NormalisedResidual:
         """Return the models of the mean and of the size of its error."""
         mean = learn(base, rows, seed)
         folds = KFold(min(FOLDS, len(rows)), shuffle=True, random_state=seed) if len(rows) > 1 else None
-        held_out = mean.predict(rows.X) if folds is None else cross_val_predict(clone(mean), rows.X, rows.y, cv=folds)
+        if folds is None:
+            held_out = mean.predict(rows.X)
+        else:
+            weights = weights_for(mean, rows.weight)
+            held_out = cross_val_predict(clone(mean), rows.X, rows.y, cv=folds, params=weights)
         errors = np.abs(rows.y - held_out)
-        size = learn(base, type(rows)(rows.X, errors), seed)
+        size = learn(base, replace(rows, y=errors), seed)
         return Columns([mean, size], least=(-np.inf, FLOOR * float(errors.mean()) or 1.0))
 
     def score(self, prediction: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -138,6 +143,19 @@ class Columns(BaseEstimator):
         """Return one column a model."""
         columns = np.column_stack([model.predict(X) for model in self.models])
         return columns if self.least is None else np.maximum(columns, self.least)
+
+
+class Shifted(BaseEstimator):
+    """A model whose predictions are moved by a constant."""
+
+    def __init__(self, model: Any, by: float) -> None:
+        self.model = model
+        self.by = by
+
+    def predict(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the model's prediction, moved."""
+        moved: NDArray[np.float64] = self.model.predict(X) + self.by
+        return moved
 
 
 class Grounded(BaseEstimator):

@@ -14,16 +14,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Rows:
-    """Covariates and outcomes of one source."""
+    """Covariates and outcomes, of one source but for models that learn from both, and what each row weighs there."""
 
     X: NDArray[np.float64]
     y: NDArray[np.float64]
+    weight: NDArray[np.float64] | None = None
 
     def __len__(self) -> int:
         return len(self.y)
 
     def __getitem__(self, index: NDArray[Any]) -> Rows:
-        return Rows(self.X[index], self.y[index])
+        return Rows(self.X[index], self.y[index], None if self.weight is None else self.weight[index])
+
+    def __add__(self, other: Rows) -> Rows:
+        """Return these rows, then the other's, without weights."""
+        return Rows(np.concatenate([self.X, other.X]), np.concatenate([self.y, other.y]))
 
     def joined(self) -> NDArray[np.float64]:
         """Return the rows as density ratios take them: covariates, then the outcome."""

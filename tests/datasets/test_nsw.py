@@ -38,5 +38,5 @@ def test_the_trial_alone_serves_and_a_method_that_needs_both_tables_refuses():
 
 @pytest.mark.parametrize("size", [0, 401, 12.5, "many"])
 def test_bad_sizes_are_named(size):
-    with pytest.raises(ValueError, match=f"trial_size must be a whole number from 20 to 400, got {size!r}"):
+    with pytest.raises(ValueError, match=f"trial_size must be a whole number from 10 to 400, got {size!r}"):
         load_nsw(trial_size=size)

@@ -87,7 +87,7 @@ def test_text_and_missing_values_pass_through_the_whole_way():
         ({"confounding": float("inf")}, "confounding must be finite and at least 0, got inf"),
         ({"confounding": float("nan")}, "confounding must be finite"),
         ({"confounding": "much"}, "confounding must be a number of at least 0, got 'much'"),
-        ({"trial_size": 19}, "trial_size must be a whole number from 20 to 2000, got 19"),
+        ({"trial_size": 9}, "trial_size must be a whole number from 10 to 2000, got 9"),
         ({"trial_size": 2001}, "got 2001.*4247 pupils"),
         ({"trial_size": 400.0}, r"whole number.*got 400\.0"),
         ({"trial_size": True}, "got True"),

@@ -7,9 +7,11 @@ import pytest
 from sklearn.dummy import DummyRegressor
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression, QuantileRegressor
+from sklearn.neighbors import KNeighborsRegressor
 
-from confide import METHODS, WCP, WTCPDR, InfiniteIntervalWarning, Naive, Transfer, method
+from confide import METHODS, WCP, WTCPDR, InfiniteIntervalWarning, Naive, PooledDR, Transfer, method
 from confide.ratio import ClassifierRatio, OracleRatio
+from confide.splits import Rows
 from helpers import arm_rows
 
 X, Y, TRIAL = arm_rows()
@@ -221,6 +223,67 @@ def test_transfer_on_the_trial_is_naive():
     one = Transfer(base_on="trial", random_state=2, base=LinearRegression()).fit(X, Y, trial=TRIAL)
     two = Naive(random_state=2, base=LinearRegression()).fit(X, Y, trial=TRIAL)
     np.testing.assert_array_equal(one.predict_interval(X), two.predict_interval(X))
+
+
+def test_a_centred_base_takes_the_bias_out_and_calibrates_on_all_rows():
+    arm = fast("transfer-centred").fit(X, Y + 2 * ~TRIAL, trial=TRIAL)
+    assert arm.predict(X[TRIAL]).mean() == pytest.approx(Y[TRIAL].mean())
+    assert len(arm.calibration_.scores) == TRIAL.sum()
+    # Whatever the bias of the observational rows is, the intervals are the same.
+    other = fast("transfer-centred").fit(X, Y - 7 * ~TRIAL, trial=TRIAL)
+    np.testing.assert_allclose(arm.predict_interval(X), other.predict_interval(X))
+    plain = fast("transfer").fit(X, Y - 7 * ~TRIAL, trial=TRIAL)
+    assert plain.predict_interval(X).width.mean() > 2 * other.predict_interval(X).width.mean()
+
+
+def test_a_centred_base_is_for_absolute_residuals():
+    with pytest.raises(ValueError, match="base_on='centred' takes absolute residuals, got score='cqr'"):
+        fast("transfer-centred", score="cqr").fit(X, Y, trial=TRIAL)
+
+
+def test_a_centred_base_without_observational_rows_is_naive():
+    trial = np.repeat(True, TRIAL.sum())
+    with pytest.warns(UserWarning, match="Transfer found 0 observational rows and calibrates on the trial alone"):
+        arm = fast("transfer-centred").fit(X[TRIAL], Y[TRIAL], trial=trial)
+    naive = fast("naive").fit(X[TRIAL], Y[TRIAL], trial=trial)
+    np.testing.assert_array_equal(arm.predict_interval(X), naive.predict_interval(X))
+
+
+@pytest.mark.parametrize("name", ["pooled-dr", "wscp-dr-calibrated"])
+@pytest.mark.parametrize("score", ["absolute", "normalised", "cqr"])
+def test_a_weighted_base_does_not_learn_from_rows_of_ratio_0(name, score):
+    y = Y + 9 * (~TRIAL & (X[:, 0] > 0))
+    ratio = OracleRatio(lambda rows: (rows[:, -1] < 5).astype(float))
+    params = {"score": score, "base": QuantileRegressor(alpha=0, quantile=0.5)}
+    weighted = fast(name, ratio=ratio, base_on="weighted", **params).fit(X, y, trial=TRIAL)
+    plain = fast(name, ratio=ratio, **params).fit(X, y, trial=TRIAL)
+    errors = [np.abs(arm.predict(X) - X[:, 0]).mean() for arm in (weighted, plain)]
+    assert errors[0] < 0.5 < errors[1]
+
+
+def test_a_weighted_base_of_transfer_leans_towards_the_trial():
+    y = Y + 9 * ~TRIAL
+    weighted, plain = (
+        fast("transfer", base_on=base_on).fit(X, y, trial=TRIAL).predict(X).mean()
+        for base_on in ("weighted", "observational")
+    )
+    assert weighted < plain - 3
+
+
+def test_weights_of_a_weighted_base_are_those_of_a_sample_of_the_trial():
+    arm = fast("pooled-dr", ratio=OracleRatio(lambda rows: 1 + rows[:, 0] ** 2)).fit(X, Y, trial=TRIAL)
+    rows = arm._weighted(Rows(X[~TRIAL], Y[~TRIAL]), Rows(X[TRIAL], Y[TRIAL]))
+    ratio = 1 + rows.X[:, 0] ** 2
+    expected = ratio / ((~TRIAL).sum() + TRIAL.sum() * ratio)
+    np.testing.assert_allclose(rows.weight, expected / expected.mean())
+    np.testing.assert_array_equal(rows.y, np.concatenate([Y[~TRIAL], Y[TRIAL]]))
+
+
+def test_a_weighted_base_needs_a_model_that_weighs():
+    with pytest.raises(ValueError, match="fit takes sample_weight, and KNeighborsRegressor's takes none"):
+        Transfer(base=KNeighborsRegressor(), base_on="weighted").fit(X, Y, trial=TRIAL)
+    with pytest.raises(ValueError, match="the ratio is zero on all"):
+        PooledDR(ratio=OracleRatio(lambda rows: np.zeros(len(rows))), base_on="weighted").fit(X, Y, trial=TRIAL)
 
 
 @pytest.mark.parametrize("name", ["transfer", "pooled-dr", "wscp-dr-calibrated"])

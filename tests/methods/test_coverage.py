@@ -45,6 +45,11 @@ LEVELS = (0.05, 0.1, 0.3)
         pytest.param(lambda **p: Transfer(base=LinearRegression(), **p), {19: 19, 50: 50, 200: 200}, id="transfer"),
         pytest.param(lambda **p: Transfer(base=DummyRegressor(), **p), {23: 23, 100: 100}, id="transfer-constant"),
         pytest.param(
+            lambda **p: Transfer(base=LinearRegression(), base_on="centred", **p),
+            {19: 19, 23: 23, 200: 200},
+            id="centred",
+        ),
+        pytest.param(
             lambda **p: Transfer(base=LinearRegression(), base_on="grounded", **p), {46: 23, 100: 50}, id="grounded"
         ),
     ],

@@ -9,7 +9,7 @@ from sklearn.utils import check_random_state
 
 from confide.datasets.dataset import Dataset, bundled, check_trial_size, rows
 
-FEWEST, MOST = 20, 400
+FEWEST, MOST = 10, 400
 
 
 def load_nsw(trial_size: int = 300, random_state: Any = 0) -> Dataset:
@@ -23,7 +23,7 @@ def load_nsw(trial_size: int = 300, random_state: Any = 0) -> Dataset:
     Parameters
     ----------
     trial_size : int, default 300
-        Number of trial rows in both arms together, from 20 to 400; the others are the test part.
+        Number of trial rows in both arms together, from 10 to 400; the others are the test part.
     random_state : int, RandomState instance or None, default 0
         Decides which rows of the trial are held out.
 

@@ -10,7 +10,7 @@ from sklearn.utils import check_random_state
 from confide.datasets.dataset import Dataset, bundled, check_trial_size, rows
 
 TEST = 1000
-FEWEST, MOST = 20, 2000
+FEWEST, MOST = 10, 2000
 
 
 def load_star(confounding: float = 1.2, trial_size: int = 400, random_state: Any = 0) -> Dataset:
@@ -32,7 +32,7 @@ def load_star(confounding: float = 1.2, trial_size: int = 400, random_state: Any
     confounding : float, default 1.2
         Strength of the selection, at least 0; at 0 half of the remaining pupils are taken at random.
     trial_size : int, default 400
-        Number of trial pupils in both arms together, from 20 to 2,000.
+        Number of trial pupils in both arms together, from 10 to 2,000.
     random_state : int, RandomState instance or None, default 0
         Decides everything.
 

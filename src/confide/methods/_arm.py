@@ -25,7 +25,7 @@ from confide.checks import (
 from confide.conformal.quantile import Calibration, check_alpha, check_weights
 from confide.conformal.transductive import outcome_grid, rows_at_once, solve_on_grid, widened_range
 from confide.intervals import InfiniteIntervalWarning, Intervals, IntervalSets, count_rows, shortage
-from confide.learners import check_base_on, seeded
+from confide.learners import check_base_on, fit_once, seeded
 from confide.ratio import check_ratio
 from confide.scores import Grounded, Score, check_score
 from confide.splits import Rows, join, spawn_seeds, split
@@ -151,18 +151,44 @@ class ArmEstimator(BaseEstimator, ABC):
         return self.score_.learn(self.base, rows, self._base_alpha(), arm.base_seed)
 
     def _learn_on(self, base_on: str, observational: Rows, trial: Rows, arm: Arm) -> Any:
-        """Return the base model learnt from the rows that ``base_on`` names."""
+        """Return the base model learnt from the rows that ``base_on`` names; "weighted" needs ``ratio_``."""
         if check_base_on(base_on) == "trial":
             return self._learn(trial, arm)
+        if base_on == "weighted":
+            return self._learn(self._weighted(observational, trial), arm)
         model = self._learn(observational, arm)
         return model if base_on == "observational" else Grounded(model, self.score_).fit(trial)
+
+    def _weighted(self, observational: Rows, trial: Rows) -> Rows:
+        """Return both sources' rows, weighing r̂/(n + m·r̂), of mean 1: as a sample of the trial's population."""
+        rows = observational + trial
+        ratio = self._weigh(rows.X, rows.y)
+        weight = ratio / (len(observational) + len(trial) * ratio)
+        if not weight.any():
+            raise ValueError(
+                f"the ratio is zero on all {len(rows)} rows the base model learns from. Check the ratio, or use "
+                "base_on='grounded'."
+            )
+        return Rows(rows.X, rows.y, weight / weight.mean())
+
+    def _fit_on_trial_alone(self, arm: Arm) -> None:
+        """Do what `naive` does, for want of observational rows, and say so."""
+        name = type(self).__name__
+        warnings.warn(
+            f"{name} found {len(arm.observational)} observational rows and calibrates on the trial alone, as naive "
+            "does. Give observational rows of this treatment, or use naive.",
+            stacklevel=6,
+        )
+        fit, calibration = arm.split(arm.trial)
+        self.base_ = self._learn(fit, arm)
+        self.calibration_ = self._calibrate(calibration)
 
     def _search_grid(self, arm: Arm) -> NDArray[np.float64]:
         """Return the candidate outcomes of methods that search."""
         return outcome_grid(arm.outcomes, widened_range(arm.outcomes, self.outcome_range_), GRID)
 
     def _learn_ratio(self, ratio: Any, numerator: Any, denominator: Any, arm: Arm) -> Any:
-        return seeded(check_ratio(ratio), arm.ratio_seed).fit(numerator, denominator)
+        return fit_once(seeded(check_ratio(ratio), arm.ratio_seed), numerator, denominator)
 
     def _calibrate(self, rows: Rows, *, weighted: bool = False) -> Calibration:
         """Return the calibration on the rows, weighted by ``ratio_`` where the method weighs."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from fractions import Fraction
 from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -17,10 +16,11 @@ from confide.intervals import IntervalSets
 from confide.learners import check_base_on
 from confide.methods._arm import Arm, ArmEstimator
 from confide.ratio import ClassifierRatio
-from confide.splits import Rows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from confide.splits import Rows
 
 SOLVES = ("offset", "transductive")
 # Ratios are at least this: a sample needs as many positive ones as it has rows.
@@ -43,8 +43,9 @@ class PooledDR(ArmEstimator):
     ----------
     base, score, calibration, alpha, outcome_range, outcome_values, random_state
         As in `Naive`; ``calibration`` is the share of rows that calibrate in each source.
-    base_on : {"observational", "trial", "grounded"}
-        Whose fit rows the base model learns from; "grounded": observational ones, corrected on the trial's.
+    base_on : {"observational", "trial", "weighted", "grounded"}
+        Whose fit rows the base model learns from; "weighted": both, weighed by the ratio; "grounded": observational
+        ones, corrected on the trial's.
     ratio : density ratio or name, default None
         None: `ClassifierRatio`.
     solve : {"offset", "transductive"}
@@ -94,28 +95,15 @@ class PooledDR(ArmEstimator):
         self._guard_alpha()
         trial_fit, trial_calibration = arm.split(arm.trial)
         if len(arm.observational) < 2:
-            self._fit_on_trial_alone(arm, trial_fit, trial_calibration)
+            self._fit_on_trial_alone(arm)
+            self.ratio_, self.trial_calibration_ = None, self.calibration_
             return
         fit, calibration = arm.split(arm.observational)
-        self.base_ = self._learn_on(self.base_on, fit, trial_fit, arm)
         ratio = ClassifierRatio() if self.ratio is None else self.ratio
         self.ratio_ = self._learn_ratio(ratio, trial_fit.joined(), fit.joined(), arm)
-        pooled = Rows(
-            np.concatenate([calibration.X, trial_calibration.X]), np.concatenate([calibration.y, trial_calibration.y])
-        )
-        self._weigh_permutations(pooled, trial_calibration)
+        self.base_ = self._learn_on(self.base_on, fit, trial_fit, arm)
+        self._weigh_permutations(calibration + trial_calibration, trial_calibration)
         self.grid_ = self._search_grid(arm)
-
-    def _fit_on_trial_alone(self, arm: Arm, fit: Rows, calibration: Rows) -> None:
-        """Do what `naive` does, and say so."""
-        warnings.warn(
-            f"pooled-dr found {len(arm.observational)} observational rows and calibrates on the trial alone, as naive "
-            "does. Give observational rows of this treatment, or use naive.",
-            stacklevel=5,
-        )
-        self.base_ = self._learn(fit, arm)
-        self.ratio_ = None
-        self.calibration_ = self.trial_calibration_ = self._calibrate(calibration)
 
     def _weigh_permutations(self, pooled: Rows, trial: Rows) -> None:
         """Keep the pooled calibration for a new row of infinite ratio, and of ratio 0 with the step between them."""

@@ -83,6 +83,14 @@ _METHODS = (
         summary="A base model from the large table, calibrated on the trial.",
     ),
     Method(
+        name="transfer-centred",
+        estimator="confide.methods.transfer:Transfer",
+        uses="base: all observational rows, less its mean error on the trial; calibration: all trial rows, weight 1",
+        promise="≥ 1-α, whatever the confounding",
+        summary="As transfer, with the bias that all rows share taken out; no row is spent on it.",
+        parameters={"base_on": "centred"},
+    ),
+    Method(
         name="pooled-dr",
         estimator="confide.methods.pooled_dr:PooledDR",
         uses="base: observational fit rows; calibration: the other observational rows and trial rows together, "

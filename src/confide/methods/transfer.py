@@ -4,10 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from confide.learners import check_base_on
+from confide.conformal.centred import CentredCalibration
+from confide.intervals import Intervals, IntervalSets
+from confide.learners import BASE_ON, check_base_on
 from confide.methods._arm import Arm, ArmEstimator
+from confide.ratio import ClassifierRatio
+from confide.scores import AbsoluteResidual, Shifted
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from confide.conformal import Calibration
 
 
@@ -21,9 +28,12 @@ class Transfer(ArmEstimator):
     ----------
     base, score, calibration, alpha, outcome_range, outcome_values, random_state
         As in `Naive`.
-    base_on : {"observational", "trial", "grounded"}
-        What the base model learns from. "trial": the trial's fit rows. "grounded": observational rows, corrected
-        by a ridge regression on the trial's fit rows. With these two only the other trial rows calibrate.
+    base_on : {"observational", "centred", "trial", "weighted", "grounded"}
+        What the base model learns from. "centred": observational rows, less its mean error on the trial; the new row
+        counts in that mean, so that all trial rows calibrate as before (`confide.conformal.centred`). Absolute
+        residuals only; without observational rows it does what `naive` does, with a warning. "trial": the trial's fit
+        rows. "weighted": both, weighed by a density ratio (`ClassifierRatio`). "grounded": observational rows,
+        corrected by a ridge regression on the trial's fit rows. With these three only the other trial rows calibrate.
     """
 
     _needs: ClassVar = {"trial": 1, "observational": 1}
@@ -51,12 +61,48 @@ class Transfer(ArmEstimator):
         self.base_on = base_on
 
     def _needed(self) -> dict[str, int]:
-        needed = {"observational": self._needs, "trial": {"trial": 2}, "grounded": {"trial": 2, "observational": 1}}
-        return needed[check_base_on(self.base_on)]
+        alone = {"observational": self._needs, "centred": {"trial": 1}, "trial": {"trial": 2}}
+        base_on = check_base_on(self.base_on, ("observational", "centred", *BASE_ON[1:]))
+        return alone.get(base_on, {"trial": 2, "observational": 1})
 
     def _fit(self, arm: Arm) -> None:
+        self.centred_: CentredCalibration | None = None
+        if self.base_on == "centred":
+            self._fit_centred(arm)
+            return
         fit, calibration = arm.trial, arm.trial
         if self.base_on != "observational":
             fit, calibration = arm.split(arm.trial)
+        if self.base_on == "weighted":
+            self.ratio_ = self._learn_ratio(ClassifierRatio(), fit.joined(), arm.observational.joined(), arm)
         self.base_ = self._learn_on(self.base_on, arm.observational, fit, arm)
         self.calibration_: Calibration = self._calibrate(calibration)
+
+    def _fit_centred(self, arm: Arm) -> None:
+        if not isinstance(self.score_, AbsoluteResidual):
+            raise ValueError(  # noqa: TRY004  (a bad value of a parameter)
+                f"base_on='centred' takes absolute residuals, got score={self.score!r}. Use score='absolute', or "
+                "base_on='grounded'."
+            )
+        if not len(arm.observational):
+            self._fit_on_trial_alone(arm)
+            return
+        self.base_ = self._learn(arm.observational, arm)
+        bias = float((arm.trial.y - self._predict_base(arm.trial.X)).mean())
+        self.base_ = Shifted(self.base_, bias)
+        self.centred_ = CentredCalibration.of(arm.trial.y - self._predict_base(arm.trial.X))
+        self.calibration_ = self.centred_.above
+
+    def _sets(self, X: NDArray[np.float64]) -> IntervalSets:
+        if self.centred_ is None:
+            return super()._sets(X)
+        prediction = self._predict_base(X)
+        below, above = (self.score_.interval(prediction, reach) for reach in self.centred_.quantiles(self.alpha))
+        return IntervalSets.of(self._clip(Intervals(below.lower, above.upper)))
+
+    def _is_member(
+        self, X: NDArray[np.float64], y: NDArray[np.float64], prediction: NDArray[np.float64]
+    ) -> NDArray[np.bool_]:
+        if self.centred_ is None:
+            return super()._is_member(X, y, prediction)
+        return self.centred_.contains(y - prediction, self.alpha)

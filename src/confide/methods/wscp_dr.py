@@ -13,10 +13,11 @@ from confide.ends import IntervalEnds
 from confide.intervals import Intervals, IntervalSets
 from confide.methods._arm import Arm, ArmEstimator
 from confide.ratio import ClassifierRatio
-from confide.splits import Rows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from confide.splits import Rows
 
 TARGETS = ("interval", "outcome")
 
@@ -39,9 +40,10 @@ class WSCPDR(ArmEstimator):
     ----------
     base, score, calibration, alpha, outcome_range, outcome_values, random_state
         As in `Naive`; ``calibration`` is the share of rows that calibrate in each source.
-    base_on : {"observational", "trial", "grounded"}
-        Whose fit rows the base model of the first stage learns from; "grounded": observational ones, corrected on
-        the trial's. Inexact, all trial rows train the ends, those of the base model among them.
+    base_on : {"observational", "trial", "weighted", "grounded"}
+        Whose fit rows the base model of the first stage learns from; "weighted": both, weighed by the ratio;
+        "grounded": observational ones, corrected on the trial's. Inexact, all trial rows train the ends, those of the
+        base model among them.
     ratio : density ratio or name, default None
         None: `ClassifierRatio`.
     exact : bool
@@ -109,9 +111,9 @@ class WSCPDR(ArmEstimator):
         self._stage_alphas()
         fit, calibration = arm.split(arm.observational)
         trial_fit, trial_calibration = arm.split(arm.trial)
-        self.base_ = self._learn_on(self.base_on, fit, trial_fit, arm)
         ratio = ClassifierRatio() if self.ratio is None else self.ratio
         self.ratio_ = self._learn_ratio(ratio, trial_fit.joined(), fit.joined(), arm)
+        self.base_ = self._learn_on(self.base_on, fit, trial_fit, arm)
         self.first_stage_: Calibration = self._calibrate(calibration, weighted=True)
         self.end_rows_ = trial_fit if self.exact else arm.trial
         self.calibration_rows_ = trial_calibration
@@ -175,8 +177,7 @@ class WSCPDR(ArmEstimator):
         predictions, calibrations = [], []
         for row, weight in enumerate(self._weigh(rows.X, rows.y)):
             one = rows[np.array([row])]
-            joined = Rows(np.concatenate([observational.X, one.X]), np.concatenate([observational.y, one.y]))
-            model = self._learn(joined, arm)
+            model = self._learn(observational + one, arm)
             scores = self.score_.score(model.predict(observational.X), observational.y)
             predictions.append(model.predict(one.X)[0])
             calibrations.append((Calibration.of(scores, weights), float(weight)))
