@@ -33,7 +33,7 @@ class CounterfactualIntervals(BaseEstimator):
 
     Parameters
     ----------
-    method : str or arm estimator, default "transfer"
+    method : str or arm estimator, default "transfer-centred"
         A name in ``METHODS``, or an unfitted arm estimator, which is cloned for each arm.
     alpha : float, default None
         Miscoverage level of the outcome intervals and of the effect intervals. None keeps the estimator's own
@@ -70,7 +70,7 @@ class CounterfactualIntervals(BaseEstimator):
 
     def __init__(
         self,
-        method: Any = "transfer",
+        method: Any = "transfer-centred",
         alpha: float | None = None,
         effect: str = "bonferroni",
         arm_alpha: float | None = None,

@@ -1,5 +1,7 @@
 """Validity by Monte Carlo, with the decision rule of `decision.py`."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,7 +9,17 @@ from sklearn.dummy import DummyRegressor
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import LinearRegression
 
-from confide import WSCPDR, WTCPDR, CounterfactualIntervals, Naive, Transfer, method, stack
+from confide import (
+    WSCPDR,
+    WTCPDR,
+    CounterfactualIntervals,
+    InfiniteIntervalWarning,
+    Naive,
+    Transfer,
+    method,
+    stack,
+)
+from confide.datasets import synthetic
 from confide.ratio import KernelRatio, OracleRatio
 from decision import assert_covers
 
@@ -140,15 +152,52 @@ def test_wscp_dr_calibrated_covers_where_first_stages_are_infinite():
     assert_covers(cells)
 
 
-def test_atoms_at_the_ends_are_inside():
+@pytest.mark.parametrize("base_on", ["observational", "centred"])
+def test_atoms_at_the_ends_are_inside(base_on):
     """Outcomes that tie with the quantile, and a base model whose rounding would leave them out."""
     results = []
     for seed in range(200):
         rng = np.random.default_rng(seed)
         y = np.where(rng.uniform(size=160) < 0.45, -0.1, 0.7)
-        arm = Transfer(base=DummyRegressor()).fit(np.ones((60, 1)), y[:60], trial=np.arange(60) >= 20)
+        arm = Transfer(base=DummyRegressor(), base_on=base_on)
+        arm.fit(np.ones((60, 1)), y[:60], trial=np.arange(60) >= 20)
         results.append(arm.predict_interval(np.ones((100, 1))).contains(y[60:]).mean())
-    assert_covers({"transfer": (results, 0.9)})
+    assert_covers({base_on: (results, 0.9)})
+
+
+@pytest.mark.parametrize("name", ["naive", "transfer", "transfer-centred", "wscp-dr-calibrated"])
+def test_small_trials_cover_or_say_why_they_cannot_tell(name):
+    """Trials of 10, 20 and 50 rows over both arms: either a warning and infinite intervals, or coverage."""
+    params = {"base": LinearRegression()}
+    if name.startswith("wscp"):
+        params |= {"ratio": OracleRatio(lambda rows: np.ones(len(rows))), "second_stage": LinearRegression()}
+    cells = {}
+    for m in (10, 20, 50):
+        results = []
+        for seed in range(40):
+            observational, trial, test = (
+                synthetic(rows, randomized=randomized, random_state=np.random.RandomState([seed, m, part]))
+                for part, (rows, randomized) in enumerate([(300, False), (m, True), (200, True)])
+            )
+            if np.bincount(trial.treatment, minlength=2).min() < 2:
+                continue  # an arm that cannot be split is refused
+            columns = [
+                np.concatenate([getattr(each, column) for each in (observational, trial)])
+                for column in ("X", "y", "treatment")
+            ]
+            model = CounterfactualIntervals(method(name, **params), random_state=seed)
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always", InfiniteIntervalWarning)
+                model.fit(*columns, np.repeat([False, True], [300, m]))
+            said = " ".join(str(each.message) for each in caught)
+            for label, truth in ((0, test.y0), (1, test.y1)):
+                intervals = model.predict_interval(test.X, label)
+                results.append(intervals.contains(truth).mean())
+                if intervals.infinite.any():
+                    assert "needs 9 trial calibration rows for a finite interval" in said
+                    assert "Use a larger alpha or more trial rows" in said
+        cells[f"m={m}"] = (results, 0.9)
+    assert_covers(cells)
 
 
 def test_a_relative_kernel_ratio_covers_where_the_raw_one_does_not():

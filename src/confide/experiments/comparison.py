@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.dummy import DummyRegressor
 from sklearn.ensemble import GradientBoostingRegressor
 from sklearn.linear_model import RidgeCV
@@ -31,10 +32,10 @@ if TYPE_CHECKING:
 
 ALPHA = 0.1
 # What any claim must beat: split conformal prediction on the trial alone around a plain model.
-BASELINES = {
-    "constant": lambda: DummyRegressor(),
-    "ridge": lambda: make_pipeline(StandardScaler(), RidgeCV(np.logspace(-2, 4, 13))),
-    "GradientBoostingRegressor": lambda: GradientBoostingRegressor(),
+BASELINES: dict[str, Any] = {
+    "constant": DummyRegressor(),
+    "ridge": make_pipeline(StandardScaler(), RidgeCV(np.logspace(-2, 4, 13))),
+    "GradientBoostingRegressor": GradientBoostingRegressor(),
 }
 GUARD = 0.05
 # Levels at which the width at equal coverage is looked for, from the narrowest intervals to the widest.
@@ -77,8 +78,8 @@ class Outcome:
 
 
 def configurations() -> dict[str, ArmEstimator]:
-    """Return every configuration that is compared, unfitted: baselines, methods, and what their base models learn on."""
-    compared = {f"{name}, trial alone": method("naive", base=base()) for name, base in BASELINES.items()}
+    """Return what is compared, unfitted: the baselines, every method, and what else its base model can learn on."""
+    compared = {f"{name}, trial alone": method("naive", base=clone(base)) for name, base in BASELINES.items()}
     compared |= {name: method(name) for name in METHODS}
     for name in ("transfer", "pooled-dr", "wscp-dr-exact", "wscp-dr-calibrated"):
         # What observational rows alone teach is the default; transfer on the trial is naive.
