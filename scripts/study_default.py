@@ -16,6 +16,8 @@ from confide.experiments.comparison import ALPHA, BASELINES, CELLS, DIMENSIONS, 
 ORACLE = {"Y(0)": 0.393, "Y(1)": 0.404}
 LEVEL = 0.01
 ARMS = ("Y(0)", "Y(1)")
+# Summed-up repetitions by cell, configuration and arm.
+Table = dict[tuple[str, str, str], dict[str, Any]]
 PLAIN = [f"{name}, trial alone" for name in BASELINES]
 
 SETTING = """\
@@ -29,6 +31,13 @@ which no advantage is expected. α = 0.1, {seeds} repetitions of every cell. Mad
 base model. After a comma stands what the base model learns on where it is not observational rows. A cell is \
 *under-covered* if a one-sided t-test over repetitions rejects coverage ≥ 0.9 at 1 %, divided by the number of cells \
 and arms (Bonferroni)."""
+CHOICE = """\
+The default of `CounterfactualIntervals()` is **`{chosen}`**: of the methods that promise ≥ 1-α whatever the confounding \
+and the ratio, it has the narrowest intervals."""
+WIDTHS = """\
+Widths are relative to the narrowest plain baseline of the same cell and arm, as geometric mean over those where both \
+are finite; *at equal coverage* each method is set to the level at which it covers just 0.9 of the fresh rows, for \
+methods that need no new fit for that."""
 NOTES = """\
 - `pooled-dr` gives the narrowest intervals at equal coverage in many cells, but its promise is 1-α-Δ_pool, and with \
 few trial rows the density ratio is not learnt well enough: it is no default. Its `floor` bounds the damage.
@@ -88,16 +97,13 @@ def default_page(rows: list[dict[str, Any]]) -> str:
         "",
         SETTING.format(seeds=max(row["repetitions"] for row in rows)),
         "",
-        f"The default of `CounterfactualIntervals()` is **`{chosen}`**: of the methods that promise ≥ 1-α whatever the "
-        "confounding and the ratio, it has the narrowest intervals.",
+        CHOICE.format(chosen=chosen),
         "",
         *claims(chosen, table),
         "",
         "## All cells together",
         "",
-        "Widths are relative to the narrowest plain baseline of the same cell and arm, as geometric mean over those "
-        "where both are finite; *at equal coverage* each method is set to the level at which it covers just 0.9 of the "
-        "fresh rows, for methods that need no new fit for that.",
+        WIDTHS,
         "",
         "| method | under-covered | least coverage | relative width | at equal coverage | most infinite |",
         "| --- " * 6 + "|",
@@ -112,7 +118,7 @@ def default_page(rows: list[dict[str, Any]]) -> str:
     return "\n".join(lines + section("Real data", ["STAR", "NSW"], names, table)).rstrip() + "\n"
 
 
-def claims(chosen: str, table: dict[tuple[str, str, str], dict[str, Any]]) -> list[str]:
+def claims(chosen: str, table: Table) -> list[str]:
     """Return what the default must show, as the table has it."""
     mine = [row for (_, name, _), row in table.items() if name == chosen]
     lines = [f"- Under-covered in {sum(map(under_covered, mine))} of {len(mine)} cells and arms."]
@@ -145,7 +151,7 @@ def under_covered(row: dict[str, Any]) -> bool:
     return bool(stats.t.cdf(statistic, row["repetitions"] - 1) < LEVEL / (len(CELLS) * len(ARMS)))
 
 
-def overall(name: str, rows: list[dict[str, Any]], table: dict[tuple[str, str, str], dict[str, Any]]) -> str:
+def overall(name: str, rows: list[dict[str, Any]], table: Table) -> str:
     """Return a configuration's line over all cells."""
     mine = [row for row in rows if row["configuration"] == name]
     relative: dict[str, list[float]] = {"width": [], "equal_width": []}
@@ -161,9 +167,7 @@ def overall(name: str, rows: list[dict[str, Any]], table: dict[tuple[str, str, s
     return f"| {name} | {under} | {least:.3f} | {' | '.join(widths)} | {infinite:.0%} |"
 
 
-def section(
-    title: str, cells: list[str], names: list[str], table: dict[tuple[str, str, str], dict[str, Any]]
-) -> list[str]:
+def section(title: str, cells: list[str], names: list[str], table: Table) -> list[str]:
     """Return the table of some cells, one column a cell and arm: coverage ± its standard error / mean width."""
     columns = [(cell, arm) for cell in cells for arm in ARMS]
     heads = [f"{cell.rsplit(', ', maxsplit=1)[-1]}, {arm}" for cell, arm in columns]

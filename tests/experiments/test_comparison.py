@@ -30,13 +30,15 @@ def test_one_outcome_a_configuration_and_arm(quick):
         assert (each.width >= each.equal_width) == (each.coverage >= 0.9)
 
 
-def test_too_few_rows_are_counted_as_infinite(quick):
+@pytest.mark.usefixtures("quick")
+def test_too_few_rows_are_counted_as_infinite():
     found = comparison.compare("synthetic, d = 1, m = 12", 0, n=600, n_test=50)
     narrow = [each for each in found if each.configuration == "constant, trial alone"]
     assert all(each.infinite == 1 and each.coverage == 1 and each.width == np.inf for each in narrow)
 
 
-def test_an_arm_without_observational_rows_is_refused_or_calibrated_on_the_trial(quick):
+@pytest.mark.usefixtures("quick")
+def test_an_arm_without_observational_rows_is_refused_or_calibrated_on_the_trial():
     found = {(each.configuration, each.arm): each for each in comparison.compare("NSW", 0)}
     assert np.isnan(found["transfer", "Y(1)"].coverage)
     for name in ("transfer-centred", "pooled-dr"):
