@@ -32,8 +32,8 @@ base model. After a comma stands what the base model learns on where it is not o
 *under-covered* if a one-sided t-test over repetitions rejects coverage ≥ 0.9 at 1 %, divided by the number of cells \
 and arms (Bonferroni)."""
 CHOICE = """\
-The default of `CounterfactualIntervals()` is **`{chosen}`**: of the methods that promise ≥ 1-α whatever the confounding \
-and the ratio, it has the narrowest intervals."""
+The default of `CounterfactualIntervals()` is **`{chosen}`**: of the methods that promise ≥ 1-α whatever the \
+confounding and the ratio, it has the narrowest intervals."""
 WIDTHS = """\
 Widths are relative to the narrowest plain baseline of the same cell and arm, as geometric mean over those where both \
 are finite; *at equal coverage* each method is set to the level at which it covers just 0.9 of the fresh rows, for \
