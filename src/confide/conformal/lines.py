@@ -174,7 +174,9 @@ def _settle(
     """Return what is inside of each piece, the new row's weight asked at its ends and bisected between them."""
 
     def member(index: NDArray[np.intp], y: NDArray[np.float64]) -> NDArray[np.bool_]:
-        return pieces.below[index] < threshold(pieces.row[index], y)
+        needed = threshold(pieces.row[index], y)
+        inside: NDArray[np.bool_] = (pieces.below[index] < needed) | (needed == 0)
+        return inside
 
     every = np.arange(len(pieces.row))
     at_left, at_right = member(every, pieces.left), member(every, pieces.right)
