@@ -25,7 +25,7 @@ from sklearn.preprocessing import (
 )
 
 from confide.learners import SeenColumns, ridge_on_splines
-from confide.smoothers import LinearSmoother
+from confide.smoothers import LinearSmoother, RefittedSmoother
 
 columns = ColumnTransformer([("splines", SplineTransformer(3), [0])], remainder="passthrough")
 SMOOTHERS = {
@@ -69,19 +69,38 @@ OTHERS = {
 }
 
 
+def lines(model, X, y, place, x):
+    """Intercepts and slopes of all residuals, in the order of rows with the new one at its place."""
+    stay, own = RefittedSmoother(LinearSmoother.of(model), X, y, place).residuals(x)
+    return np.insert(stay, place, own, axis=0).T
+
+
 @pytest.mark.parametrize("name", SMOOTHERS)
-@given(seed=st.integers(0, 10_000), rows=st.integers(12, 40), outcome=st.floats(-20, 20))
+@given(seed=st.integers(0, 10_000), rows=st.integers(12, 40), outcome=st.floats(-20, 20), far=st.booleans())
 @settings(max_examples=15, deadline=None)
-def test_lines_equal_a_refit(name, seed, rows, outcome):
+def test_lines_equal_a_refit(name, seed, rows, outcome, far):
+    """With new rows within and beyond the others: what a transformer learns stays as it was, or does not."""
     rng = np.random.default_rng(seed)
     X, y = rng.standard_normal((rows, 2)), 5 + rng.standard_normal(rows)
-    place = int(rng.integers(rows))
-    targets = np.column_stack([y, np.zeros(rows)])
-    targets[place] = [0, 1]
-    intercepts, slopes = LinearSmoother.of(SMOOTHERS[name]).residuals(X, targets).T
-    y[place] = outcome
-    expected = y - clone(SMOOTHERS[name]).fit(X, y).predict(X)
-    np.testing.assert_allclose(intercepts + slopes * outcome, expected, atol=1e-9)
+    place, model = int(rng.integers(rows + 1)), SMOOTHERS[name]
+    smoother = RefittedSmoother(LinearSmoother.of(model), X, y, place)
+    for x in rng.standard_normal((3, 2)) * (5 if far else 0.3):
+        stay, own = smoother.residuals(x)
+        intercepts, slopes = np.insert(stay, place, own, axis=0).T
+        X_all, y_all = np.insert(X, place, x, axis=0), np.insert(y, place, outcome)
+        expected = y_all - clone(model).fit(X_all, y_all).predict(X_all)
+        np.testing.assert_allclose(intercepts + slopes * outcome, expected, atol=1e-9)
+
+
+def test_what_a_new_row_leaves_as_it_was_is_kept(monkeypatch):
+    X, y = np.random.default_rng(0).standard_normal((2, 50, 1))
+    smoother = RefittedSmoother(LinearSmoother.of(make_pipeline(SplineTransformer(), Ridge())), X, y[:, 0], 3)
+    made = []
+    monkeypatch.setattr("confide.smoothers._bordered", lambda *_: made.append(1))
+    smoother.residuals(np.array([0.1]))
+    assert not made
+    smoother.residuals(np.array([9.0]))  # beyond the knots, which it moves
+    assert made
 
 
 @pytest.mark.parametrize("name", OTHERS)
@@ -92,9 +111,12 @@ def test_other_models_are_none(name):
 
 def test_sparse_features():
     X = np.arange(30).reshape(-1, 1) % 4
-    y = np.random.default_rng(0).standard_normal((30, 1))
-    sparse, dense = (make_pipeline(OneHotEncoder(sparse_output=kind), Ridge()) for kind in (True, False))
-    np.testing.assert_allclose(LinearSmoother.of(sparse).residuals(X, y), LinearSmoother.of(dense).residuals(X, y))
+    y = np.random.default_rng(0).standard_normal(30)
+    sparse, dense = (
+        lines(make_pipeline(OneHotEncoder(sparse_output=kind), Ridge()), X, y, 7, np.array([2.0]))
+        for kind in (True, False)
+    )
+    np.testing.assert_allclose(sparse, dense)
 
 
 def first_of_the_tied(X, y, k, power):
@@ -114,23 +136,29 @@ def first_of_the_tied(X, y, k, power):
 @settings(max_examples=100, deadline=None)
 def test_tied_neighbours(seed, rows, columns, values, k, power):
     rng = np.random.default_rng(seed)
-    X, y = rng.integers(values, size=(rows, columns)).astype(float), rng.standard_normal((rows, 2))
-    found = LinearSmoother.of(KNeighborsRegressor(k, p=power)).residuals(X, y)
+    X, y = rng.integers(values, size=(rows, columns)).astype(float), rng.standard_normal(rows)
+    place = int(rng.integers(rows))
+    others = np.arange(rows) != place
+    intercepts, slopes = lines(KNeighborsRegressor(k, p=power), X[others], y[others], place, X[place])
+    found = intercepts + slopes * y[place]
     np.testing.assert_allclose(found, first_of_the_tied(X, y, k, power), atol=1e-12)
 
 
 def test_tied_neighbours_in_blocks(monkeypatch):
     monkeypatch.setattr("confide.smoothers.BLOCK", 100)
     rng = np.random.default_rng(0)
-    X, y = rng.integers(2, size=(50, 6)).astype(float), rng.standard_normal((50, 1))
-    found = LinearSmoother.of(KNeighborsRegressor(7)).residuals(X, y)
-    np.testing.assert_allclose(found, first_of_the_tied(X, y, 7, 2), atol=1e-12)
+    X, y = rng.integers(2, size=(50, 6)).astype(float), rng.standard_normal(50)
+    intercepts, slopes = lines(KNeighborsRegressor(7), X[1:], y[1:], 0, X[0])
+    np.testing.assert_allclose(intercepts + slopes * y[0], first_of_the_tied(X, y, 7, 2), atol=1e-12)
 
 
 def test_too_many_neighbours():
     with pytest.raises(ValueError, match="n_neighbors must lie between 1 and the 3 rows, got 4"):
-        LinearSmoother.of(KNeighborsRegressor(4)).residuals(np.ones((3, 1)), np.ones((3, 1)))
+        lines(KNeighborsRegressor(4), np.ones((2, 1)), np.ones(2), 0, np.ones(1))
 
 
-def test_a_function_of_the_covariates_is_free_of_labels():
-    assert LinearSmoother.of(make_pipeline(FunctionTransformer(np.abs), Ridge())) is not None
+def test_a_function_that_cannot_be_pickled():
+    X, y = np.random.default_rng(0).standard_normal((2, 20, 1))
+    function, named = FunctionTransformer(lambda X: np.abs(X)), FunctionTransformer(np.abs)
+    found = [lines(make_pipeline(each, Ridge()), X, y[:, 0], 3, np.array([0.3])) for each in (function, named)]
+    np.testing.assert_allclose(*found)

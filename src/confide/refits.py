@@ -14,12 +14,12 @@ import numpy as np
 from joblib import Parallel, delayed
 
 from confide.conformal.lines import ResidualLines
-from confide.conformal.quantile import Calibration, check_weights, level
+from confide.conformal.quantile import Calibration, check_weights
 from confide.conformal.transductive import MAX_NUMBERS, solve_on_grid
 from confide.intervals import Intervals, IntervalSets
 from confide.learners import prepared, seeded
 from confide.scores import AbsoluteResidual
-from confide.smoothers import LinearSmoother
+from confide.smoothers import LinearSmoother, RefittedSmoother
 from confide.splits import Rows, join
 
 if TYPE_CHECKING:
@@ -100,17 +100,16 @@ class Refits:
         smoother = LinearSmoother.of(prepared(seeded(base, seed))) if is_absolute else None
         return cls(rows, place, calibrates, weights, base, score, alpha, seed, ratio, slack, smoother)
 
-    def lines(self, x: NDArray[np.float64]) -> ResidualLines:
-        """Return the residuals after refitting with (x, ȳ), as lines in ȳ; the base model must be a linear smoother."""
+    def refitted_smoother(self) -> RefittedSmoother:
+        """Return the linear smoother on these rows; for as many new rows as there are, one after the other."""
         if self.smoother is None:
             raise ValueError(f"{self.base!r} is no linear smoother: its refits have no closed form.")
-        targets = np.zeros((len(self.rows) + 1, 2))
-        targets[:, 0] = np.insert(self.rows.y, self.place, 0.0)
-        targets[self.place, 1] = 1.0
-        residuals = self.smoother.residuals(np.insert(self.rows.X, self.place, x, axis=0), targets)
-        own = residuals[self.place : self.place + 1]
-        others = np.delete(residuals, self.place, axis=0)[self.calibrates]
-        return ResidualLines(*np.concatenate([others, own]).T)
+        return RefittedSmoother(self.smoother, self.rows.X, self.rows.y, self.place)
+
+    def lines(self, smoother: RefittedSmoother, x: NDArray[np.float64]) -> ResidualLines:
+        """Return the residuals of calibration rows and the new row after refitting with (x, ȳ), as lines in ȳ."""
+        stay, own = smoother.residuals(x)
+        return ResidualLines(*np.concatenate([stay[self.calibrates], own[None]]).T)
 
     def lines_at_once(self) -> int:
         """Return for how many new rows the lines fit the memory bound."""
@@ -134,12 +133,8 @@ class Refits:
 def refitted_values(
     refits: Refits, x: NDArray[np.float64], values: NDArray[np.float64], alpha: Any
 ) -> NDArray[np.bool_]:
-    """Return whether each value is in the row's set, in closed form or by one refit a value."""
-    if refits.smoother is None:
-        return np.array([refits.contains(x, value, alpha) for value in values.tolist()])
-    threshold = level(alpha) * (refits.weights.sum() + refits.weigh(x, values))
-    inside: NDArray[np.bool_] = refits.lines(x).below(values, refits.weights, refits.slack) < threshold
-    return inside
+    """Return whether each value is in the row's set, by one refit a value."""
+    return np.array([refits.contains(x, value, alpha) for value in values.tolist()])
 
 
 def refitted_set(
@@ -179,7 +174,12 @@ def refitted_set(
     # Both sides of a guessed end within the domain, no further apart than the tolerance.
     ends = guess[(guess > domain[0]) & (guess < domain[1])]
     around = np.concatenate([[point], ends - 0.49 * tolerance, ends + 0.49 * tolerance])
-    grid = np.unique(np.concatenate([np.linspace(*domain, SCAN), np.clip(around, *domain)]))
+    around = np.clip(around, *domain)
+    scan = np.linspace(*domain, SCAN)
+    # A guess serves for the point of the scan that it is near.
+    spare = np.abs(scan[:, None] - around).min(axis=1) < (scan[1] - scan[0]) / 2
+    spare[[0, -1]] = False
+    grid = np.unique(np.concatenate([scan[~spare], around]))
     nothing = Intervals(np.array([np.nan]), np.array([np.nan]))
     found = solve_on_grid(member, nothing, grid, tolerance)
     return IntervalSets(found.lower, found.upper, found.starts, whole=found.whole, approximate=True)

@@ -7,12 +7,15 @@ it leaves of the outcomes (0, …, 0, 1). Fitting these two targets replaces a r
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy import linalg
 from scipy.spatial import KDTree
 from scipy.spatial.distance import cdist
 from sklearn.base import clone
@@ -22,6 +25,7 @@ from sklearn.dummy import DummyRegressor
 from sklearn.impute import MissingIndicator, SimpleImputer
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import LinearRegression, Ridge
+from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import FeatureUnion, Pipeline
 from sklearn.preprocessing import (
@@ -76,7 +80,11 @@ TREE_COLUMNS = 10
 # Distances that differ by less than this share may be tied: they are compared again, all by one formula.
 NEARLY_TIED = 1e-9
 
-Smooth = Callable[[Any, "NDArray[np.float64]", "NDArray[np.float64]"], "NDArray[np.float64]"]
+# Normal equations need a penalty of at least this share of the largest squared column.
+LEAST_PENALTY = 1e-10
+
+# From the new row's features to the lines of the rows that stay (n, 2) and of the new row (2,).
+Bordered = Callable[["NDArray[np.float64]"], tuple["NDArray[np.float64]", "NDArray[np.float64]"]]
 
 
 @dataclass(frozen=True)
@@ -94,14 +102,75 @@ class LinearSmoother:
             return cls(transformers, regressor)
         return None
 
-    def residuals(self, X: NDArray[np.float64], targets: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return what the model, fitted on the rows, leaves of each column of targets at these rows."""
-        features: Any = X
+
+class RefittedSmoother:
+    """A linear smoother on rows that stay and one row more, transformers and all.
+
+    What a new row leaves as it was is kept for the next one: features, where fitting a transformer with the new row
+    comes to the same, and what ridge and kernel ridge make of them.
+
+    Parameters
+    ----------
+    smoother : LinearSmoother
+        The model.
+    X, y : (n, d) and (n,) arrays
+        The rows that stay.
+    place : int
+        Where the new row stands among them; nearest neighbours break ties by the order of rows.
+    """
+
+    def __init__(
+        self, smoother: LinearSmoother, X: NDArray[np.float64], y: NDArray[np.float64], place: int
+    ) -> None:
+        self.regressor = smoother.regressor
+        self.y, self.place = y, place
+        self.transformers = [clone(transformer) for transformer in smoother.transformers]
+        self.states: list[bytes | None] = []
+        self.features = [X]
         for transformer in self.transformers:
-            features = clone(transformer).fit_transform(features)
-        features = features.toarray() if hasattr(features, "toarray") else np.asarray(features)
+            self.features.append(_dense(transformer.fit_transform(self.features[-1])))
+            self.states.append(_state(transformer))
+        self.bordered = _bordered(self.regressor, self.features[-1], y)
+
+    def residuals(self, x: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the lines a + b·ȳ of all residuals after a refit with (x, ȳ): rows that stay (n, 2), new row (2,)."""
+        stay, new, changed = self._refit_transformers(x)
+        bordered = _bordered(self.regressor, stay, self.y) if changed else self.bordered
+        if bordered is not None:
+            return bordered(new)
+        targets = np.zeros((len(self.y) + 1, 2))
+        targets[:, 0] = np.insert(self.y, self.place, 0.0)
+        targets[self.place, 1] = 1.0
         smooth = _neighbours if isinstance(self.regressor, KNeighborsRegressor) else _fitted
-        return targets - smooth(self.regressor, features, targets)
+        residuals = targets - smooth(self.regressor, np.insert(stay, self.place, new, axis=0), targets)
+        return np.delete(residuals, self.place, axis=0), residuals[self.place]
+
+    def _refit_transformers(
+        self, x: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], bool]:
+        """Return the features of the rows that stay and of the new row, and whether the former have changed."""
+        stay, new, changed = self.features[0], x, False
+        for transformer, state, after in zip(self.transformers, self.states, self.features[1:], strict=True):
+            transformer.fit(np.insert(stay, self.place, new, axis=0))
+            if changed or state is None or _state(transformer) != state:
+                stay = _dense(transformer.transform(stay))
+                changed = not np.array_equal(stay, after, equal_nan=True)
+            else:
+                stay = after
+            new = _dense(transformer.transform(new[None]))[0]
+        return stay, new, changed
+
+
+def _dense(features: Any) -> NDArray[np.float64]:
+    return np.asarray(features.toarray() if hasattr(features, "toarray") else features, dtype=np.float64)
+
+
+def _state(transformer: Any) -> bytes | None:
+    """Return all that a fitted transformer has learnt, or None where it cannot be told."""
+    try:
+        return pickle.dumps(transformer)
+    except (pickle.PicklingError, AttributeError, TypeError):
+        return None
 
 
 def _steps(model: Any) -> list[Any]:
@@ -140,6 +209,74 @@ def _is_linear(model: Any) -> bool:
         known = model.metric == "minkowski" or model.metric in METRICS
         return known and model.metric_params is None and model.weights in (None, "uniform")
     return kind is DummyRegressor and model.strategy == "mean"
+
+
+def _bordered(regressor: Any, features: NDArray[np.float64], y: NDArray[np.float64]) -> Bordered | None:
+    """Return residuals as a function of the new row's features, where one row more costs less than a fit."""
+    if isinstance(regressor, Ridge):
+        return _bordered_ridge(features, y, float(regressor.alpha), intercept=regressor.fit_intercept)
+    if isinstance(regressor, KernelRidge):
+        return _bordered_kernel_ridge(regressor, features, y)
+    return None
+
+
+def _bordered_ridge(
+    features: NDArray[np.float64], y: NDArray[np.float64], penalty: float, *, intercept: bool
+) -> Bordered | None:
+    """Return ridge residuals by normal equations, centred at the mean of the rows that stay.
+
+    With the new row's features z from there, the augmented Gram matrix is G + z·zᵀ·n/(n+1).
+    """
+    count = len(y)
+    centre = features.mean(axis=0) if intercept else np.zeros(features.shape[1])
+    centred = features - centre
+    gram = centred.T @ centred
+    if penalty <= LEAST_PENALTY * np.max(np.diag(gram), initial=0.0):
+        return None  # too little penalty for normal equations: least squares of its own kind
+    gram[np.diag_indices_from(gram)] += penalty
+    cross = centred.T @ y
+    share = 1 / (count + 1) if intercept else 0.0
+
+    def residuals(new: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        z = new - centre
+        means = np.array([share * y.sum(), share])
+        right = np.column_stack([cross - means[0] * z, (1 - share) * z])
+        coefficients = linalg.solve(gram + (1 - share) * np.outer(z, z), right, assume_a="pos", check_finite=False)
+        fitted = centred @ coefficients
+        moved = means - share * (z @ coefficients)
+        stay = -fitted - moved
+        stay[:, 0] += y
+        return stay, np.array([0.0, 1.0]) - z @ coefficients - moved
+
+    return residuals
+
+
+def _bordered_kernel_ridge(
+    regressor: Any, features: NDArray[np.float64], y: NDArray[np.float64]
+) -> Bordered | None:
+    """Return kernel ridge residuals α(K + αI)⁻¹y, the inverse bordered by one row."""
+    params = {"gamma": regressor.gamma, "degree": regressor.degree, "coef0": regressor.coef0}
+    params = (regressor.kernel_params or {}) if callable(regressor.kernel) else params
+    kernel = partial(pairwise_kernels, metric=regressor.kernel, filter_params=True, **params)
+    penalty = float(regressor.alpha)
+    gram = kernel(features)
+    gram[np.diag_indices_from(gram)] += penalty
+    try:
+        factor = linalg.cho_factor(gram, overwrite_a=True, check_finite=False)
+    except linalg.LinAlgError:
+        return None
+    dual = linalg.cho_solve(factor, y)
+
+    def residuals(new: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        beside = kernel(features, new[None])[:, 0]
+        solved = linalg.cho_solve(factor, beside)
+        pivot = kernel(new[None])[0, 0] + penalty - beside @ solved
+        own = np.array([-(beside @ dual), 1.0]) / pivot
+        stay = -np.outer(solved, own)
+        stay[:, 0] += dual
+        return penalty * stay, penalty * own
+
+    return residuals
 
 
 def _fitted(

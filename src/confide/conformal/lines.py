@@ -116,7 +116,8 @@ def solve_lines(
         found.append(_Parts.of_runs(row, cuts, inside))
         unsure.append(_Pieces(np.full(maybe.sum(), row), cuts[:-1][maybe], cuts[1:][maybe], below[maybe]))
     pieces = _Pieces(*(np.concatenate(parts) for parts in zip(*(each.arrays() for each in unsure), strict=True)))
-    found.append(_settle(pieces, lambda rows, y: share * (total + own(rows, y)), tolerance))
+    if len(pieces.row):
+        found.append(_settle(pieces, lambda rows, y: share * (total + own(rows, y)), tolerance))
     return _union(found, count, grid)
 
 

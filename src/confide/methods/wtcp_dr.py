@@ -9,6 +9,7 @@ import numpy as np
 
 from confide.checks import suggest
 from confide.conformal.lines import solve_lines
+from confide.conformal.quantile import level
 from confide.conformal.transductive import rows_at_once
 from confide.intervals import IntervalSets
 from confide.learners import settled
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from confide.conformal import Calibration
+    from confide.smoothers import RefittedSmoother
 
 RATIO_ROWS = ("fit", "all")
 # Error of a set's ends as a share of the searched range: where a candidate costs a look-up, and where it costs a refit.
@@ -150,18 +152,19 @@ class WTCPDR(Weighted):
         if self.refits_.smoother is None:
             return self._sets_by_refits(X, self.refits_)
         step = min(rows_at_once(len(self.grid_), X.shape[1] + 1), self.refits_.lines_at_once())
+        smoother = self.refits_.refitted_smoother()
         chunks = [X[start : start + step] for start in range(0, len(X), step)]
-        return IntervalSets.concatenate([self._sets_of_lines(chunk, self.refits_) for chunk in chunks])
+        return IntervalSets.concatenate([self._sets_of_lines(chunk, self.refits_, smoother) for chunk in chunks])
 
     def _sets_without_refits(self, X: NDArray[np.float64]) -> IntervalSets:
         # A new row's weight only raises the quantile, so what a weight of 0 lets in is in.
         return self._search(X, self.calibration_.quantile(self.alpha, 0.0), self._tolerance(TOLERANCE))
 
-    def _sets_of_lines(self, X: NDArray[np.float64], refits: Refits) -> IntervalSets:
+    def _sets_of_lines(self, X: NDArray[np.float64], refits: Refits, smoother: RefittedSmoother) -> IntervalSets:
         """Return the sets in closed form."""
         weights = None if weighs_outcome(self.ratio_) else self._weigh(X)
         return solve_lines(
-            [refits.lines(x) for x in X],
+            [refits.lines(smoother, x) for x in X],
             refits.weights,
             lambda rows, y: self._weigh(X[rows], y) if weights is None else weights[rows],
             self.alpha,
@@ -185,8 +188,17 @@ class WTCPDR(Weighted):
     def _members(self, X: NDArray[np.float64], values: NDArray[np.float64]) -> NDArray[np.bool_]:
         if self.refits_ is None:
             return super()._members(X, values)
-        tasks = [(self.refits_, x, values, self.alpha) for x in X]
-        return np.array(for_each(refitted_values, tasks, self.n_jobs))
+        refits = self.refits_
+        if refits.smoother is None:
+            return np.array(for_each(refitted_values, [(refits, x, values, self.alpha) for x in X], self.n_jobs))
+        smoother, share = refits.refitted_smoother(), level(self.alpha)
+        return np.array(
+            [
+                refits.lines(smoother, x).below(values, refits.weights, refits.slack)
+                < share * (refits.weights.sum() + refits.weigh(x, values))
+                for x in X
+            ]
+        )
 
     def _reach(self) -> str:
         return "the whole searched range" if weighs_outcome(self.ratio_) else super()._reach()
