@@ -159,6 +159,6 @@ def test_too_many_neighbours():
 
 def test_a_function_that_cannot_be_pickled():
     X, y = np.random.default_rng(0).standard_normal((2, 20, 1))
-    function, named = FunctionTransformer(lambda X: np.abs(X)), FunctionTransformer(np.abs)
+    function, named = FunctionTransformer(lambda X: +np.abs(X)), FunctionTransformer(np.abs)
     found = [lines(make_pipeline(each, Ridge()), X, y[:, 0], 3, np.array([0.3])) for each in (function, named)]
     np.testing.assert_allclose(*found)

@@ -132,7 +132,7 @@ class IntervalSets:
         """Return subsets of the values; ``member[i, j]`` says whether row i's set has the j-th value."""
         chosen = values[np.nonzero(member)[1]]
         starts = np.concatenate([[0], np.cumsum(member.sum(axis=1))])
-        return cls(chosen, chosen, starts, discrete=True, whole=member.all(axis=1))
+        return cls(chosen, chosen, starts, discrete=True, whole=np.asarray(member.all(axis=1)))
 
     @classmethod
     def of(cls, intervals: Intervals) -> IntervalSets:
@@ -179,12 +179,12 @@ class IntervalSets:
     @property
     def empty(self) -> NDArray[np.bool_]:
         """Whether each row's set has no outcome at all; its hull then has NaN ends."""
-        return self.components == 0
+        return np.asarray(self.components == 0)
 
     @property
     def disconnected(self) -> NDArray[np.bool_]:
         """Whether each row's set has a gap, which its hull covers; discrete sets are not asked."""
-        return (self.components > 1) & (not self.discrete)
+        return np.asarray((self.components > 1) & (not self.discrete))
 
     def summary(self) -> str:
         """Return how many sets there are, and how many of each unusual kind."""

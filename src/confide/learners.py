@@ -281,13 +281,13 @@ def settled(base: Any, rows: Rows, seed: int) -> Any:
     A choice that is made anew with each candidate outcome costs time and tears prediction sets apart. Early stopping is
     such a choice, and so are the automatic model's winner and its penalty.
     """
-    if check_base(base) is None:
-        base = AutoRegressor(random_state=seed).fit(rows.X, rows.y).model_
+    if check_base(base) is None or isinstance(base, AutoRegressor):
+        base = seeded(AutoRegressor() if base is None else base, seed).fit(rows.X, rows.y).model_
         if isinstance(base, Pipeline) and isinstance(base[-1], RidgeCV):
             base = make_pipeline(*base[:-1], Ridge(alpha=base[-1].alpha_))
     base = clone(base)
     params = base.get_params(deep=True)
-    stops = {name: False for name in params if name.split("__")[-1] == "early_stopping"}
+    stops: dict[str, Any] = {name: False for name in params if name.split("__")[-1] == "early_stopping"}
     for name in params:
         prefix, _, last = name.rpartition("n_iter_no_change")
         # Gradient boosting stops early where this is a number; elsewhere it belongs to `early_stopping`.

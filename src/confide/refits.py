@@ -6,7 +6,6 @@ in parallel, and kept one by one.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -23,6 +22,8 @@ from confide.smoothers import LinearSmoother, RefittedSmoother
 from confide.splits import Rows, join
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from confide.scores import Score

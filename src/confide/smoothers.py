@@ -119,9 +119,7 @@ class RefittedSmoother:
         Where the new row stands among them; nearest neighbours break ties by the order of rows.
     """
 
-    def __init__(
-        self, smoother: LinearSmoother, X: NDArray[np.float64], y: NDArray[np.float64], place: int
-    ) -> None:
+    def __init__(self, smoother: LinearSmoother, X: NDArray[np.float64], y: NDArray[np.float64], place: int) -> None:
         self.regressor = smoother.regressor
         self.y, self.place = y, place
         self.transformers = [clone(transformer) for transformer in smoother.transformers]
@@ -145,9 +143,7 @@ class RefittedSmoother:
         residuals = targets - smooth(self.regressor, np.insert(stay, self.place, new, axis=0), targets)
         return np.delete(residuals, self.place, axis=0), residuals[self.place]
 
-    def _refit_transformers(
-        self, x: NDArray[np.float64]
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64], bool]:
+    def _refit_transformers(self, x: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64], bool]:
         """Return the features of the rows that stay and of the new row, and whether the former have changed."""
         stay, new, changed = self.features[0], x, False
         for transformer, state, after in zip(self.transformers, self.states, self.features[1:], strict=True):
@@ -251,9 +247,7 @@ def _bordered_ridge(
     return residuals
 
 
-def _bordered_kernel_ridge(
-    regressor: Any, features: NDArray[np.float64], y: NDArray[np.float64]
-) -> Bordered | None:
+def _bordered_kernel_ridge(regressor: Any, features: NDArray[np.float64], y: NDArray[np.float64]) -> Bordered | None:
     """Return kernel ridge residuals α(K + αI)⁻¹y, the inverse bordered by one row."""
     params = {"gamma": regressor.gamma, "degree": regressor.degree, "coef0": regressor.coef0}
     params = (regressor.kernel_params or {}) if callable(regressor.kernel) else params
@@ -279,17 +273,13 @@ def _bordered_kernel_ridge(
     return residuals
 
 
-def _fitted(
-    regressor: Any, features: NDArray[np.float64], targets: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def _fitted(regressor: Any, features: NDArray[np.float64], targets: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the regressor's own predictions of all targets at once."""
     prediction: NDArray[np.float64] = clone(regressor).fit(features, targets).predict(features)
     return prediction
 
 
-def _neighbours(
-    regressor: Any, features: NDArray[np.float64], targets: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def _neighbours(regressor: Any, features: NDArray[np.float64], targets: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the mean target of each row's k nearest rows, itself among them; of tied ones the first in order.
 
     The rows' order is drawn by the caller's seed, which makes the rule symmetric. scikit-learn leaves ties to its
@@ -320,4 +310,5 @@ def _nearest(distances: NDArray[np.float64], k: int) -> NDArray[np.bool_]:
     farthest = np.partition(distances, k - 1, axis=1)[:, k - 1 : k]
     nearer, tied = distances < farthest, distances == farthest
     missing = k - nearer.sum(axis=1, keepdims=True)
-    return nearer | (tied & (np.cumsum(tied, axis=1) <= missing))
+    chosen: NDArray[np.bool_] = nearer | (tied & (np.cumsum(tied, axis=1) <= missing))
+    return chosen

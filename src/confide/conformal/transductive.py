@@ -94,7 +94,7 @@ def solve_on_grid(member: Member, core: Intervals, grid: NDArray[np.float64], to
     )
     ends = bisect(member, np.concatenate([left_row, right_row]), ends_in, ends_out, tolerance)
     starts = np.concatenate([[0], np.cumsum(np.bincount(left_row, minlength=count))])
-    return IntervalSets(ends[: len(left)], ends[len(left) :], starts, whole=inside.all(axis=1))
+    return IntervalSets(ends[: len(left)], ends[len(left) :], starts, whole=np.asarray(inside.all(axis=1)))
 
 
 def bisect(
