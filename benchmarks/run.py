@@ -8,12 +8,14 @@ import kernel_ratio
 import paper_methods
 import permutation
 import quantile
+import refits
 import split_wtcp
 from timing import failures
 
 BENCHMARKS = {
     "quantile": quantile.main,
     "split_wtcp": split_wtcp.main,
+    "refits": refits.main,
     "permutation": permutation.main,
     "kernel_ratio": kernel_ratio.main,
     "paper_methods": paper_methods.main,

@@ -88,3 +88,30 @@ def test_negative_and_missing_rows_of_sets():
     assert sets[-1].tolist() == [[2, 2]]
     with pytest.raises(IndexError):
         sets[4]
+
+
+def test_unusual_sets_are_counted():
+    sets = IntervalSets(
+        np.array([0.0, 2.0, -1.0]),
+        np.array([1.0, 3.0, 5.0]),
+        np.array([0, 2, 2, 3]),
+        whole=np.array([False, False, True]),
+        approximate=True,
+    )
+    assert sets.disconnected.tolist() == [True, False, False]
+    assert sets.empty.tolist() == [False, True, False]
+    assert sets.summary() == (
+        "3 sets: 1 empty, 1 of several intervals, 1 all that was searched; by few candidates, approximate"
+    )
+    turned = IntervalSets.concatenate([sets, sets]).take(np.array([5, 0, 1]))
+    assert turned.whole.tolist() == [True, False, False]
+    assert turned.approximate
+    offset = IntervalSets.of(Intervals(np.zeros(1), np.ones(1)))
+    assert IntervalSets.concatenate([sets, offset]).whole is None  # nothing was searched for the last row
+    assert offset.summary() == "1 sets: 0 empty, 0 of several intervals, 0 all that was searched"
+
+
+def test_values_are_not_disconnected_but_may_be_all():
+    sets = IntervalSets.of_values(np.arange(3.0), np.array([[True, False, True], [True, True, True]]))
+    assert not sets.disconnected.any()
+    assert sets.whole.tolist() == [False, True]

@@ -111,19 +111,28 @@ class IntervalSets:
     Row i owns the components ``starts[i]`` to ``starts[i + 1]`` of ``lower`` and ``upper``, in increasing
     order; ``sets[i]`` gives them as a (components, 2) array. A row without components is the empty set. Where
     the outcome is discrete, the components are single values.
+
+    Attributes
+    ----------
+    whole : (n,) boolean array or None
+        Whether each row's set is all that was searched; None where nothing was searched.
+    approximate : bool
+        Whether a component, or a gap between two, may have been missed: candidates were few, each with a refit.
     """
 
     lower: NDArray[np.float64]
     upper: NDArray[np.float64]
     starts: NDArray[np.intp]
     discrete: bool = False
+    whole: NDArray[np.bool_] | None = None
+    approximate: bool = False
 
     @classmethod
     def of_values(cls, values: NDArray[np.float64], member: NDArray[np.bool_]) -> IntervalSets:
         """Return subsets of the values; ``member[i, j]`` says whether row i's set has the j-th value."""
         chosen = values[np.nonzero(member)[1]]
         starts = np.concatenate([[0], np.cumsum(member.sum(axis=1))])
-        return cls(chosen, chosen, starts, discrete=True)
+        return cls(chosen, chosen, starts, discrete=True, whole=np.asarray(member.all(axis=1)))
 
     @classmethod
     def of(cls, intervals: Intervals) -> IntervalSets:
@@ -139,14 +148,18 @@ class IntervalSets:
         starts = np.concatenate([[0], np.cumsum(np.concatenate([[], *counts]))]).astype(np.intp)
         lower = np.concatenate([[], *(part.lower for part in parts)])
         upper = np.concatenate([[], *(part.upper for part in parts)])
-        return cls(lower, upper, starts, discrete=any(part.discrete for part in parts))
+        known = [part.whole for part in parts if part.whole is not None]
+        whole = np.concatenate(known) if known and len(known) == len(parts) else None
+        discrete, approximate = any(part.discrete for part in parts), any(part.approximate for part in parts)
+        return cls(lower, upper, starts, discrete, whole, approximate)
 
     def take(self, order: NDArray[np.intp]) -> IntervalSets:
         """Return the sets of those rows, in that order."""
         counts = self.components[order]
         starts = np.concatenate([[0], np.cumsum(counts)])
         index = np.arange(starts[-1]) + np.repeat(self.starts[:-1][order] - starts[:-1], counts)
-        return IntervalSets(self.lower[index], self.upper[index], starts, self.discrete)
+        whole = None if self.whole is None else self.whole[order]
+        return IntervalSets(self.lower[index], self.upper[index], starts, self.discrete, whole, self.approximate)
 
     def __len__(self) -> int:
         return len(self.starts) - 1
@@ -162,6 +175,26 @@ class IntervalSets:
     def components(self) -> NDArray[np.intp]:
         """How many intervals each row's set has."""
         return np.diff(self.starts)
+
+    @property
+    def empty(self) -> NDArray[np.bool_]:
+        """Whether each row's set has no outcome at all; its hull then has NaN ends."""
+        return np.asarray(self.components == 0)
+
+    @property
+    def disconnected(self) -> NDArray[np.bool_]:
+        """Whether each row's set has a gap, which its hull covers; discrete sets are not asked."""
+        return np.asarray((self.components > 1) & (not self.discrete))
+
+    def summary(self) -> str:
+        """Return how many sets there are, and how many of each unusual kind."""
+        kinds = {
+            "empty": self.empty,
+            "of several intervals": self.disconnected,
+            "all that was searched": np.zeros(len(self), dtype=bool) if self.whole is None else self.whole,
+        }
+        counted = ", ".join(f"{int(rows.sum())} {kind}" for kind, rows in kinds.items())
+        return f"{len(self)} sets: {counted}" + ("; by few candidates, approximate" if self.approximate else "")
 
     @property
     def rows(self) -> NDArray[np.intp]:

@@ -15,7 +15,7 @@ from sklearn.compose import ColumnTransformer
 from sklearn.dummy import DummyRegressor
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model import LogisticRegression, RidgeCV
+from sklearn.linear_model import LogisticRegression, Ridge, RidgeCV
 from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
@@ -326,6 +326,27 @@ def weights_for(model: Any, weight: NDArray[np.float64] | None) -> dict[str, NDA
             "Use another base model, or base_on='grounded'."
         )
     return {"__".join([*steps, name]): weight}
+
+
+def settled(base: Any, rows: Rows, seed: int) -> Any:
+    """Return the base model with nothing left to choose in a refit; None chooses on these rows, once and for all.
+
+    A choice that is made anew with each candidate outcome costs time and tears prediction sets apart. Early stopping is
+    such a choice, and so are the automatic model's winner and its penalty.
+    """
+    if check_base(base) is None or isinstance(base, AutoRegressor):
+        base = seeded(AutoRegressor() if base is None else base, seed).fit(rows.X, rows.y).model_
+        if isinstance(base, Pipeline) and isinstance(base[-1], RidgeCV):
+            base = make_pipeline(*base[:-1], Ridge(alpha=base[-1].alpha_))
+    base = clone(base)
+    params = base.get_params(deep=True)
+    stops: dict[str, Any] = {name: False for name in params if name.split("__")[-1] == "early_stopping"}
+    for name in params:
+        prefix, _, last = name.rpartition("n_iter_no_change")
+        # Gradient boosting stops early where this is a number; elsewhere it belongs to `early_stopping`.
+        if not last and f"{prefix}validation_fraction" in params and f"{prefix}early_stopping" not in params:
+            stops[name] = None
+    return base.set_params(**stops)
 
 
 def check_base(base: Any) -> Any:

@@ -7,7 +7,9 @@ import pandas as pd
 import pytest
 from sklearn.dummy import DummyRegressor
 from sklearn.kernel_ridge import KernelRidge
-from sklearn.linear_model import LinearRegression
+from sklearn.linear_model import LinearRegression, Ridge
+from sklearn.neighbors import KNeighborsRegressor
+from sklearn.tree import DecisionTreeRegressor
 
 from confide import (
     WSCPDR,
@@ -99,6 +101,59 @@ def test_wtcp_dr_covers_with_the_true_ratio_and_fails_with_a_blind_one():
     blind = coverages(make(lambda rows: np.ones(len(rows))), 0.1, 200, 5, 100, BIAS, bound)
     with pytest.raises(AssertionError, match="below"):
         assert_covers({"blind": (blind, 0.9)})
+
+
+def tilt(x, by):
+    """The distribution over 0 to 3 that is proportional to exp(y·(x/2 + by)), one row an x."""
+    weights = np.exp(np.arange(4) * (x[:, None] / 2 + by))
+    return weights / weights.sum(axis=1, keepdims=True)
+
+
+def draw_tied(rng, rows, bias):
+    """Two binary covariates and outcomes 0 to 3: covariates, distances and residuals are tied."""
+    X = rng.integers(2, size=(rows, 2)).astype(float)
+    return X, (rng.uniform(size=(rows, 1)) > tilt(X[:, 0], bias).cumsum(axis=1)).sum(axis=1).astype(float)
+
+
+def tied_ratio(rows):
+    y = np.clip(np.round(rows[:, -1]), 0, 3).astype(int)
+    every = np.arange(len(rows))
+    return tilt(rows[:, 0], 0.0)[every, y] / tilt(rows[:, 0], BIAS)[every, y]
+
+
+def refitted_coverages(base, draw, ratio, alpha, ratio_rows, repetitions, fresh=5, n=40):
+    """One coverage a repetition, of new rows whose base model is refitted for every candidate."""
+    results = []
+    for seed in range(repetitions):
+        rng = np.random.default_rng([seed, n])
+        parts = draw(rng, n, BIAS), draw(rng, 5, 0.0)
+        X, y = (np.concatenate(columns) for columns in zip(*parts, strict=True))
+        arm = WTCPDR(base=base, ratio=OracleRatio(ratio), refit=True, ratio_rows=ratio_rows, alpha=alpha)
+        arm.set_params(outcome_range=(-12, 12), random_state=seed).fit(X, y, trial=np.arange(n + 5) >= n)
+        X_new, y_new = draw(rng, fresh, 0.0)
+        results.append(arm.predict_set(X_new).contains(y_new).mean())
+    return results
+
+
+@pytest.mark.filterwarnings("ignore::confide.InfiniteIntervalWarning")  # 20 rows of unequal weight
+def test_refits_cover_with_the_true_ratio_and_fail_with_a_blind_one():
+    neighbours, tree = KNeighborsRegressor(), DecisionTreeRegressor(max_depth=2)
+    cells = {}
+    for rows, alpha in (("fit", 0.3), ("all", 0.3), ("all", 0.1)):
+        cells |= {
+            f"{name}, {rows}, alpha={alpha}": (refitted_coverages(*case, alpha, rows, 300), 1 - alpha)
+            for name, case in {
+                "least squares": (LinearRegression(), draw, true_ratio),
+                "neighbours": (neighbours, draw, true_ratio),
+                "neighbours, binary covariates": (neighbours, draw_tied, tied_ratio),
+                "ridge, binary covariates": (Ridge(), draw_tied, tied_ratio),
+            }.items()
+        }
+    cells["tree"] = (refitted_coverages(tree, draw, true_ratio, 0.3, "fit", 150, fresh=2), 0.7)
+    assert_covers(cells)
+    blind = refitted_coverages(LinearRegression(), draw, lambda rows: np.ones(len(rows)), 0.3, "all", 300)
+    with pytest.raises(AssertionError, match="below"):
+        assert_covers({"blind": (blind, 0.7)})
 
 
 RATIOS = {

@@ -52,6 +52,7 @@ CHECKED = [
     CheckedTransfer(**FAST),
     CheckedWCP(**FAST),
     CheckedWTCPDR(**FAST, ratio=ClassifierRatio(standardised(LogisticRegression()))),
+    CheckedWTCPDR(**FAST, ratio=ClassifierRatio(standardised(LogisticRegression())), refit=True),
     CheckedWSCPDR(**FAST, ratio=ClassifierRatio(standardised(LogisticRegression())), second_stage=Ridge()),
     CheckedPooledDR(**FAST, ratio=ClassifierRatio(standardised(LogisticRegression()))),
     CheckedCounterfactual(Transfer(**FAST)),
@@ -85,10 +86,10 @@ def test_parameters_are_kept_as_given(name):
     assert copy.base is not base
 
 
-@pytest.mark.parametrize("name", METHODS)
-def test_joblib_pickles_a_fitted_model(name, tmp_path):
+@pytest.mark.parametrize(("name", "params"), [*((name, {}) for name in METHODS), ("wtcp-dr", {"refit": True})])
+def test_joblib_pickles_a_fitted_model(name, params, tmp_path):
     X, y, trial = arm_rows()
-    arm = method(name, random_state=0).fit(X, y, trial=trial)
+    arm = method(name, random_state=0, **params).fit(X, y, trial=trial)
     joblib.dump(arm, tmp_path / "arm.joblib")
     again = joblib.load(tmp_path / "arm.joblib")
     np.testing.assert_array_equal(again.predict_interval(X[:5]), arm.predict_interval(X[:5]))

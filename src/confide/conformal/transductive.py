@@ -92,12 +92,12 @@ def solve_on_grid(member: Member, core: Intervals, grid: NDArray[np.float64], to
     ends_out = np.concatenate(
         [candidates[left_row, np.maximum(left - 1, 0)], candidates[right_row, np.minimum(right + 1, last)]]
     )
-    ends = _bisect(member, np.concatenate([left_row, right_row]), ends_in, ends_out, tolerance)
+    ends = bisect(member, np.concatenate([left_row, right_row]), ends_in, ends_out, tolerance)
     starts = np.concatenate([[0], np.cumsum(np.bincount(left_row, minlength=count))])
-    return IntervalSets(ends[: len(left)], ends[len(left) :], starts)
+    return IntervalSets(ends[: len(left)], ends[len(left) :], starts, whole=np.asarray(inside.all(axis=1)))
 
 
-def _bisect(
+def bisect(
     member: Member,
     rows: NDArray[np.intp],
     inside: NDArray[np.float64],

@@ -116,7 +116,8 @@ _METHODS = (
     Method(
         name="wtcp-dr",
         estimator="confide.methods.wtcp_dr:WTCPDR",
-        uses="base: observational fit rows; calibration: the other observational rows, weight r̂(x, y)",
+        uses="base: observational fit rows (refit=True: all of them and the new row); calibration: the other "
+        "observational rows, weight r̂(x, y)",
         promise="≥ 1-α-Δ, Δ the error of r̂; without outcome_range up to 2/(m+1) less",
         summary="Weighted conformal prediction by a joint density ratio, solved over outcomes (Algorithm 2).",
     ),

@@ -5,22 +5,35 @@ from __future__ import annotations
 from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
+
+from confide.checks import suggest
+from confide.conformal.lines import solve_lines
+from confide.conformal.quantile import level
+from confide.conformal.transductive import rows_at_once
+from confide.intervals import IntervalSets
+from confide.learners import settled
 from confide.methods._arm import Arm, Weighted, weighs_outcome
 from confide.ratio import ClassifierRatio
+from confide.refits import SLACK, Refits, for_each, refitted_set, refitted_values
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from confide.conformal import Calibration
-    from confide.intervals import IntervalSets
+    from confide.smoothers import RefittedSmoother
+
+RATIO_ROWS = ("fit", "all")
+# Error of a set's ends as a share of the searched range: where a candidate costs a look-up, and where it costs a refit.
+TOLERANCE = 1e-6
+REFIT_TOLERANCE = 1e-2
 
 
 class WTCPDR(Weighted):
     """Base model and calibration on observational rows, weighted by the joint density ratio r̂(x, y).
 
     A new row's own weight depends on its unknown outcome, so each candidate outcome is asked whether it is in
-    the set. The base model is not refitted (the split form). Trial rows train the ratio and nothing else.
+    the set. Trial rows train the ratio and nothing else.
 
     Promise: coverage ≥ 1-α-Δ, Δ = ½·E|r - r̂/E r̂| over observational rows; without ``outcome_range`` up to
     2/(m+1) less. Candidates are asked on a grid and every change between neighbours is bisected: a component
@@ -35,14 +48,30 @@ class WTCPDR(Weighted):
         in both sources, a tenth wider on each side; this may cost up to 2/(m+1) of coverage, m the number of
         trial rows. An infinite bound is searched like none.
     ratio : density ratio or name, default None
-        None: `ClassifierRatio`. A ratio on covariates alone needs no candidates: its intervals are exact and
-        may be infinite.
-    tolerance : float
-        Error of a set's ends as a share of the searched range; ends are rounded outwards.
+        None: `ClassifierRatio`. A ratio on covariates alone needs no candidates, unless each costs a refit: its
+        intervals are exact and may be infinite.
+    refit : bool
+        False (the split form): the base model learns from the observational fit rows, once. True (Algorithm 2): it
+        learns from all observational rows and (x_new, ȳ), anew for each candidate ȳ.
+
+        Least squares, ridge, kernel ridge, k-nearest neighbours and a mean, also behind transformers that never look
+        at y, are solved in closed form: exact, in milliseconds. Any other base model, and any other score than
+        "absolute", is refitted over a coarse scan and a bisection of every change, about 13 times a row; such sets are
+        marked as approximate, and early stopping is turned off. ``base=None`` chooses its model and penalty once, on
+        the fit rows.
+    ratio_rows : {"fit", "all"}
+        Which observational rows train the ratio. "all", the letter of Algorithm 2: all of them, and with
+        ``refit=True`` all of them calibrate; no promise is proved, but for a ratio that learns nothing.
+    tolerance : float, default None
+        Error of a set's ends as a share of the searched range; ends are rounded outwards. None: 1e-6, and 1e-2 where
+        each candidate costs a refit.
+    n_jobs : int, default None
+        New rows refitted at the same time, as in joblib, whose backend may be a cluster.
     """
 
     _needs: ClassVar = {"observational": 2, "trial": 1}
     _calibrates_on: ClassVar = "observational"
+    refits_: Refits | None
 
     def __init__(
         self,
@@ -55,7 +84,10 @@ class WTCPDR(Weighted):
         outcome_values: Any = None,
         random_state: Any = None,
         ratio: Any = None,
-        tolerance: float = 1e-6,
+        refit: bool = False,
+        ratio_rows: str = "fit",
+        tolerance: float | None = None,
+        n_jobs: int | None = None,
     ) -> None:
         self.base = base
         self.score = score
@@ -65,23 +97,108 @@ class WTCPDR(Weighted):
         self.outcome_values = outcome_values
         self.random_state = random_state
         self.ratio = ratio
+        self.refit = refit
+        self.ratio_rows = ratio_rows
         self.tolerance = tolerance
+        self.n_jobs = n_jobs
 
     def _fit(self, arm: Arm) -> None:
-        if not (isinstance(self.tolerance, Real) and self.tolerance > 0):
+        if self.tolerance is not None and not (isinstance(self.tolerance, Real) and self.tolerance > 0):
             raise ValueError(f"tolerance must be a positive number, got {self.tolerance!r}.")
+        if self.ratio_rows not in RATIO_ROWS:
+            raise ValueError(f"ratio_rows={self.ratio_rows!r} is unknown; {suggest(self.ratio_rows, RATIO_ROWS)}")
+        if self.refit and self.base is None and self.score != "absolute":
+            raise ValueError(
+                f"refit=True with score={self.score!r} needs a base model: the automatic one chooses by squared error. "
+                "Give base=HistGradientBoostingRegressor(), for one."
+            )
         fit, calibration = arm.split(arm.observational)
-        self.base_ = self._learn(fit, arm)
         ratio = ClassifierRatio() if self.ratio is None else self.ratio
-        self.ratio_ = self._learn_ratio(ratio, arm.trial.joined(), fit.joined(), arm)
-        self.calibration_: Calibration = self._calibrate(calibration, weighted=True)
+        ratio_rows = fit if self.ratio_rows == "fit" else arm.observational
+        self.ratio_ = self._learn_ratio(ratio, arm.trial.joined(), ratio_rows.joined(), arm)
         self.grid_ = self._search_grid(arm)
+        self.refits_ = None
+        if not self.refit:
+            self.base_ = self._learn(fit, arm)
+            self.calibration_: Calibration = self._calibrate(calibration, weighted=True)
+            return
+        base = settled(self.base, fit, arm.base_seed)
+        if self.ratio_rows == "all":
+            fit, calibration = fit[np.zeros(len(fit), dtype=bool)], arm.observational
+        self.base_ = self.score_.learn(base, arm.observational, self.alpha, arm.base_seed)
+        # Scores of a base model that has seen these rows: where refits begin to search, and no more.
+        self.calibration_ = self._calibrate(calibration, weighted=True)
+        self.refits_ = Refits.of(
+            fit,
+            calibration,
+            self._weigh(calibration.X, calibration.y),
+            base=base,
+            score=self.score_,
+            alpha=self.alpha,
+            seed=arm.base_seed,
+            ratio=self.ratio_,
+            slack=SLACK * float(np.ptp(self.grid_)),
+        )
+
+    def _tolerance(self, default: float) -> float:
+        """Return the error of a set's ends as a share of the searched range."""
+        return default if self.tolerance is None else float(self.tolerance)
 
     def _sets(self, X: NDArray[np.float64]) -> IntervalSets:
-        if not weighs_outcome(self.ratio_):
+        if self.refits_ is None and not weighs_outcome(self.ratio_):
             return super()._sets(X)
+        if self.refits_ is None:
+            return self._sets_without_refits(X)
+        if self.refits_.smoother is None:
+            return self._sets_by_refits(X, self.refits_)
+        step = min(rows_at_once(len(self.grid_), X.shape[1] + 1), self.refits_.lines_at_once())
+        smoother = self.refits_.refitted_smoother()
+        chunks = [X[start : start + step] for start in range(0, len(X), step)]
+        return IntervalSets.concatenate([self._sets_of_lines(chunk, self.refits_, smoother) for chunk in chunks])
+
+    def _sets_without_refits(self, X: NDArray[np.float64]) -> IntervalSets:
         # A new row's weight only raises the quantile, so what a weight of 0 lets in is in.
-        return self._search(X, self.calibration_.quantile(self.alpha, 0.0), self.tolerance)
+        return self._search(X, self.calibration_.quantile(self.alpha, 0.0), self._tolerance(TOLERANCE))
+
+    def _sets_of_lines(self, X: NDArray[np.float64], refits: Refits, smoother: RefittedSmoother) -> IntervalSets:
+        """Return the sets in closed form."""
+        weights = None if weighs_outcome(self.ratio_) else self._weigh(X)
+        return solve_lines(
+            [refits.lines(smoother, x) for x in X],
+            refits.weights,
+            lambda rows, y: self._weigh(X[rows], y) if weights is None else weights[rows],
+            self.alpha,
+            # With a weight of its own that does not depend on y, nothing is searched and nothing needs bounds.
+            self.grid_ if weights is None else np.array(self.outcome_range_ or (-np.inf, np.inf)),
+            tolerance=self._tolerance(TOLERANCE) * float(np.ptp(self.grid_)),
+            slack=refits.slack,
+        )
+
+    def _sets_by_refits(self, X: NDArray[np.float64], refits: Refits) -> IntervalSets:
+        """Return the sets by refits, which begin at the ends that the base model would have without any."""
+        points = self.score_.point(self._predict_base(X))
+        domain = (float(self.grid_[0]), float(self.grid_[-1]))
+        tolerance = self._tolerance(REFIT_TOLERANCE) * (domain[1] - domain[0])
+        tasks = [
+            (refits, x, point, guess, domain, tolerance, self.alpha)
+            for x, point, guess in zip(X, points, self._sets_without_refits(X), strict=True)
+        ]
+        return IntervalSets.concatenate(for_each(refitted_set, tasks, self.n_jobs))
+
+    def _members(self, X: NDArray[np.float64], values: NDArray[np.float64]) -> NDArray[np.bool_]:
+        if self.refits_ is None:
+            return super()._members(X, values)
+        refits = self.refits_
+        if refits.smoother is None:
+            return np.array(for_each(refitted_values, [(refits, x, values, self.alpha) for x in X], self.n_jobs))
+        smoother, share = refits.refitted_smoother(), level(self.alpha)
+        return np.array(
+            [
+                refits.lines(smoother, x).below(values, refits.weights, refits.slack)
+                < share * (refits.weights.sum() + refits.weigh(x, values))
+                for x in X
+            ]
+        )
 
     def _reach(self) -> str:
         return "the whole searched range" if weighs_outcome(self.ratio_) else super()._reach()

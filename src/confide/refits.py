@@ -1,0 +1,197 @@
+"""True refits: the base model learnt anew with each new row and its candidate outcome among its rows (Algorithm 2).
+
+Everything here is a pure function of a fitted `Refits` and of one new row, so that rows can be worked on in any order,
+in parallel, and kept one by one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+from joblib import Parallel, delayed
+
+from confide.conformal.lines import ResidualLines
+from confide.conformal.quantile import Calibration, check_weights
+from confide.conformal.transductive import MAX_NUMBERS, solve_on_grid
+from confide.intervals import Intervals, IntervalSets
+from confide.learners import prepared, seeded
+from confide.scores import AbsoluteResidual
+from confide.smoothers import LinearSmoother, RefittedSmoother
+from confide.splits import Rows, join
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from confide.scores import Score
+
+Answer = TypeVar("Answer")
+
+# Candidates spread over the domain before the changes between neighbours are bisected.
+SCAN = 8
+# Residuals that differ by less than this share of the searched range differ by rounding alone.
+SLACK = 1e-10
+
+
+@dataclass(frozen=True)
+class Refits:
+    """What a refit needs: the rows that stay, in an order drawn by the seed, and how to learn, score and weigh.
+
+    A learner may look at the order of its rows, or break ties by it. Rows that calibrate and the new row must be
+    treated alike, so the new row takes a place among the others that is drawn like theirs.
+
+    Attributes
+    ----------
+    rows : Rows
+        The rows that the base model always learns from, in the drawn order.
+    place : int
+        Where the new row goes.
+    calibrates : (n,) boolean array
+        Which of the rows calibrate.
+    weights : (k,) array
+        Weights of those rows.
+    base, score, alpha, seed
+        What is learnt, as `Score.learn` takes it.
+    ratio : fitted density ratio
+        Weighs the new row.
+    slack : float
+        Scores no further apart than this are tied.
+    smoother : LinearSmoother or None
+        What the base model is where refits have a closed form: a linear smoother scored by its absolute residuals.
+    """
+
+    rows: Rows
+    place: int
+    calibrates: NDArray[np.bool_]
+    weights: NDArray[np.float64]
+    base: Any
+    score: Score
+    alpha: float
+    seed: int
+    ratio: Any
+    slack: float
+    smoother: LinearSmoother | None
+
+    @classmethod
+    def of(
+        cls,
+        fixed: Rows,
+        calibration: Rows,
+        weights: NDArray[np.float64],
+        *,
+        base: Any,
+        score: Score,
+        alpha: float,
+        seed: int,
+        ratio: Any,
+        slack: float,
+    ) -> Refits:
+        """Return the refits of rows that only train, and of rows that train and calibrate."""
+        count = len(fixed) + len(calibration)
+        order = np.random.default_rng([seed, 1]).permutation(count + 1)
+        place = int(np.flatnonzero(order == count)[0])
+        order = order[order < count]
+        rows = Rows(np.concatenate([fixed.X, calibration.X])[order], np.concatenate([fixed.y, calibration.y])[order])
+        calibrates = order >= len(fixed)
+        weights = weights[order[calibrates] - len(fixed)]
+        is_absolute = type(score) is AbsoluteResidual
+        smoother = LinearSmoother.of(prepared(seeded(base, seed))) if is_absolute else None
+        return cls(rows, place, calibrates, weights, base, score, alpha, seed, ratio, slack, smoother)
+
+    def refitted_smoother(self) -> RefittedSmoother:
+        """Return the linear smoother on these rows; for as many new rows as there are, one after the other."""
+        if self.smoother is None:
+            raise ValueError(f"{self.base!r} is no linear smoother: its refits have no closed form.")
+        return RefittedSmoother(self.smoother, self.rows.X, self.rows.y, self.place)
+
+    def lines(self, smoother: RefittedSmoother, x: NDArray[np.float64]) -> ResidualLines:
+        """Return the residuals of calibration rows and the new row after refitting with (x, ȳ), as lines in ȳ."""
+        stay, own = smoother.residuals(x)
+        return ResidualLines(*np.concatenate([stay[self.calibrates], own[None]]).T)
+
+    def lines_at_once(self) -> int:
+        """Return for how many new rows the lines fit the memory bound."""
+        return max(1, MAX_NUMBERS // (2 * len(self.weights) + 2))
+
+    def weigh(self, x: NDArray[np.float64], outcomes: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the weight of the new row, were these its outcomes."""
+        rows = join(np.broadcast_to(x, (len(outcomes), len(x))), outcomes)
+        return check_weights(self.ratio.predict(rows), "the ratio")
+
+    def contains(self, x: NDArray[np.float64], outcome: float, alpha: Any) -> bool:
+        """Return whether the outcome conforms, by one refit on the rows and (x, outcome)."""
+        X, y = np.insert(self.rows.X, self.place, x, axis=0), np.insert(self.rows.y, self.place, outcome)
+        model = self.score.learn(self.base, Rows(X, y), self.alpha, self.seed)
+        scores = self.score.score(np.asarray(model.predict(X), dtype=np.float64), y)
+        calibration = Calibration.of(np.delete(scores, self.place)[self.calibrates], self.weights)
+        weight = self.weigh(x, np.array([outcome]))
+        return bool(calibration.contains(scores[[self.place]] - self.slack, alpha, weight)[0])
+
+
+def refitted_values(
+    refits: Refits, x: NDArray[np.float64], values: NDArray[np.float64], alpha: Any
+) -> NDArray[np.bool_]:
+    """Return whether each value is in the row's set, by one refit a value."""
+    return np.array([refits.contains(x, value, alpha) for value in values.tolist()])
+
+
+def refitted_set(
+    refits: Refits,
+    x: NDArray[np.float64],
+    point: float,
+    guess: NDArray[np.float64],
+    domain: tuple[float, float],
+    tolerance: float,
+    alpha: Any,
+) -> IntervalSets:
+    """Return one row's set, from as few refits as will do: a coarse scan, then a bisection of every change.
+
+    Parameters
+    ----------
+    refits, x
+        The refits, and the covariates of the new row.
+    point : float
+        An outcome that should be inside.
+    guess : (components, 2) array
+        Where the ends of the set may be: a right guess saves the bisection, a wrong one costs two refits.
+    domain : (float, float)
+        Where outcomes are sought.
+    tolerance : float
+        Absolute error of an end; ends are rounded outwards.
+    alpha : float
+        Miscoverage level.
+    """
+    known: dict[float, bool] = {}
+
+    def member(_: NDArray[np.intp], outcomes: NDArray[np.float64]) -> NDArray[np.bool_]:
+        for outcome in outcomes.tolist():
+            if outcome not in known:
+                known[outcome] = refits.contains(x, outcome, alpha)
+        return np.array([known[outcome] for outcome in outcomes.tolist()])
+
+    # Both sides of a guessed end within the domain, no further apart than the tolerance.
+    ends = guess[(guess > domain[0]) & (guess < domain[1])]
+    around = np.concatenate([[point], ends - 0.49 * tolerance, ends + 0.49 * tolerance])
+    around = np.clip(around, *domain)
+    scan = np.linspace(*domain, SCAN)
+    # A guess serves for the point of the scan that it is near.
+    spare = np.abs(scan[:, None] - around).min(axis=1) < (scan[1] - scan[0]) / 2
+    spare[[0, -1]] = False
+    grid = np.unique(np.concatenate([scan[~spare], around]))
+    nothing = Intervals(np.array([np.nan]), np.array([np.nan]))
+    found = solve_on_grid(member, nothing, grid, tolerance)
+    return IntervalSets(found.lower, found.upper, found.starts, whole=found.whole, approximate=True)
+
+
+def for_each(work: Callable[..., Answer], tasks: list[tuple[Any, ...]], n_jobs: int | None) -> list[Answer]:
+    """Return the work's answers in order, by joblib's backend of the moment, with a progress bar on a terminal."""
+    from rich.console import Console  # noqa: PLC0415  (only where work is long)
+    from rich.progress import track  # noqa: PLC0415
+
+    answers = Parallel(n_jobs=n_jobs, return_as="generator")(delayed(work)(*task) for task in tasks)
+    console = Console(stderr=True)
+    quiet = len(tasks) < 2 or not console.is_terminal
+    return list(track(answers, "refits", len(tasks), console=console, transient=True, disable=quiet))
