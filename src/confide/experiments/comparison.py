@@ -149,10 +149,9 @@ def _ask(unfitted: ArmEstimator, setting: Setting, seed: int) -> tuple[float, fl
         if "observational row" not in str(error):
             raise
         return (np.nan,) * 4
-    intervals = arm.predict_interval(setting.test.X)
-    covered = arm.predict_set(setting.test.X).contains(setting.test.y).mean()
-    width, infinite = intervals.width.mean(), intervals.infinite.mean()
-    return float(covered), float(width), float(infinite), _equal_width(arm, setting.test)
+    sets = arm.predict_set(setting.test.X)
+    covered, hulls = sets.contains(setting.test.y).mean(), sets.hull()
+    return float(covered), float(hulls.width.mean()), float(hulls.infinite.mean()), _equal_width(arm, setting.test)
 
 
 def _equal_width(arm: ArmEstimator, test: Rows) -> float:
