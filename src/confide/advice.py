@@ -107,6 +107,8 @@ def _on_confounding(record: ArmDiagnostics, arm: ArmEstimator) -> list[str]:
         return []
     if not (_has_no_promise(record) or _depends_on_weights(record)):
         then = "The promise holds all the same."
+    elif getattr(arm, "ratio_", None) is None:
+        then = f"Whether {record.method} allows for it is not known."
     elif weighs_outcome(arm.ratio_):
         then = f"{record.method} allows for it as far as its ratio is right."
     else:
@@ -140,19 +142,23 @@ def summarise(arms: Mapping[Any, ArmDiagnostics], effect: str, arm_alpha: float)
         parts.append(f"- {who}{text}")
     if not by_advice:
         parts.append("- Nothing looks amiss. Promises are averages over rows and samples, not for each person.")
-    return "\n".join(
-        textwrap.fill(part, COLUMNS, subsequent_indent=" " * (len(part) - len(part.lstrip(" -")))) for part in parts
-    )
+    return "\n".join(_wrap(part) for part in parts)
+
+
+def _wrap(text: str) -> str:
+    """Return a paragraph of at most `COLUMNS` columns; names are not broken at their hyphens."""
+    indent = " " * (len(text) - len(text.lstrip(" -")))
+    return textwrap.fill(text, COLUMNS, subsequent_indent=indent, break_on_hyphens=False)
 
 
 def _describe(record: ArmDiagnostics) -> list[str]:
     """Return an arm's numbers in a few lines."""
-    weight = f"n_eff {record.effective_size:.1f}, heaviest row {record.largest_share:.1%} of the weight"
+    calibrate = f"{record.calibration} calibrate"
+    if record.calibration:
+        calibrate += f" (n_eff {record.effective_size:.1f}, heaviest row {record.largest_share:.1%} of the weight)"
     if record.first_stage_size is not None:
-        weight += f"; first stage n_eff {record.first_stage_size:.1f}"
-    lines = [
-        f"rows: {record.observational} observational, {record.trial} trial; {record.calibration} calibrate ({weight})"
-    ]
+        calibrate += f"; first stage n_eff {record.first_stage_size:.1f}"
+    lines = [f"rows: {record.observational} observational, {record.trial} trial; {calibrate}"]
     if record.overlap is not None:
         lines.append(
             f"sources: overlap {record.overlap:.2f} of 1; held-out log loss {record.log_loss:.4f} with the outcome, "

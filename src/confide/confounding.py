@@ -113,16 +113,17 @@ def _covariance_test(
 ) -> tuple[float, float, float]:
     """Return statistic, p-value and bias of one arm."""
     folds = list(StratifiedKFold(FOLDS, shuffle=True, random_state=seed).split(X, observational))
+    boosting = {"max_leaf_nodes": 8, "max_iter": 50, "random_state": seed}
     outcome_models = {
         "constant": DummyRegressor(),
         "splines": ridge_on_splines(),
-        "boosting": prepared(HistGradientBoostingRegressor(max_leaf_nodes=8, random_state=seed)),
+        "boosting": prepared(HistGradientBoostingRegressor(**boosting)),
     }
     source_models = {
         "constant": DummyClassifier(),
         "splines": logistic_on_splines(),
         "free splines": logistic_on_splines(C=10),
-        "boosting": prepared(HistGradientBoostingClassifier(max_leaf_nodes=8, max_iter=50, random_state=seed)),
+        "boosting": prepared(HistGradientBoostingClassifier(**boosting)),
     }
     of_outcome = y - out_of_fold(outcome_models, X, y, folds, squared_errors)
     of_source = observational - out_of_fold(source_models, X, observational, folds, log_losses)

@@ -268,7 +268,7 @@ def _tell_apart(sample: ArmSample, seed: int) -> dict[str, Any]:
     is_trial = np.repeat([False, True], [len(rows) for rows in sources])
     folds = list(StratifiedKFold(FOLDS, shuffle=True, random_state=seed).split(rows, is_trial))
     with_outcome, without = (
-        out_of_fold({"splines": logistic_on_splines(C=1)}, columns, is_trial, folds, log_losses)
+        out_of_fold({"splines": logistic_on_splines()}, columns, is_trial, folds, log_losses)
         for columns in (rows, rows[:, :-1])
     )
     # As if both sources were equally frequent: odds times n/m.

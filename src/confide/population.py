@@ -21,6 +21,9 @@ NEW_ROWS = 10_000
 LEAST_ROWS = 10
 # Probability, over all columns of one call, that rows from the trial's population are called unlike it.
 LEVEL = 0.001
+# The same for single absurd rows, supposing tails that fall at least like 1/x to this power.
+ABSURD_LEVEL = 0.005
+TAIL = 2.0
 
 
 class PopulationWarning(UserWarning):
@@ -35,34 +38,30 @@ class Population:
 
     - its distribution, by the two-sample Kolmogorov–Smirnov test;
     - how many new rows lie beyond the trial's largest or smallest value, by the probability that so many do;
-    - whether a row is absurd: beyond twice the trial's range on the scale of asinh((x - median)/(quartiles' distance)),
-      which is some 15 standard deviations for a normal column, and farther the heavier its tails.
+    - whether a row is absurd: farther out than any of so many rows should be, judged from the trial's most extreme
+      value and a tail that falls like 1/x², on the scale of asinh((x - median)/(quartiles' distance)). With 250 trial
+      rows and one normal column, a single row about 6 standard deviations from the mean.
 
     The first two suppose nothing of the distribution: together they call rows from the trial's population unlike it in
-    at most one call of a thousand, be it one row or many. The third could do so often only where tails are so heavy
-    that there is no mean.
+    at most one call of a thousand, be it one row or many. The third does so in at most one call of two hundred, unless
+    tails are so heavy that there is no variance.
 
     Attributes
     ----------
     names : tuple of str
         A name for each column.
     columns : (rows, columns) array
-        The trial's values, each column in increasing order.
-    reach : (2, columns) array
-        The values that are absurd below and above; infinite where a column has few distinct values.
+        The trial's values, each column in increasing order, missing ones as +∞.
     """
 
     names: tuple[str, ...]
     columns: NDArray[np.float64]
-    reach: NDArray[np.float64]
 
     @classmethod
     def of(cls, X: NDArray[np.float64], names: Any, seed: int) -> Population:
         """Keep a random sample of the trial's covariates."""
         chosen = np.random.default_rng(seed).permutation(len(X))[:TRIAL_ROWS]
-        columns = np.sort(_missing_last(X[chosen]), axis=0)
-        reach = np.array([_reach(column) for column in columns.T]).reshape(-1, 2).T
-        return cls(tuple(str(name) for name in names), columns, reach)
+        return cls(tuple(str(name) for name in names), np.sort(_missing_last(X[chosen]), axis=0))
 
     def unlike(self, X: NDArray[np.float64]) -> str | None:
         """Return how the rows differ from the trial's; None where they need not."""
@@ -72,12 +71,10 @@ class Population:
         compared = X[:: -(-len(X) // NEW_ROWS)]
         level = LEVEL / (3 * X.shape[1])
         outside, shifted = [], []
-        for name, trial, (low, high), new, some in zip(
-            self.names, self.columns.T, self.reach.T, X.T, compared.T, strict=True
-        ):
+        for name, trial, new, some in zip(self.names, self.columns.T, X.T, compared.T, strict=True):
             ends = int(np.sum(new > trial[-1])), int(np.sum(new < trial[0]))
-            absurd = ((new < low) | (new > high)) & np.isfinite(new)
-            if absurd.any() or min(beyond(count, len(new), len(trial)) for count in ends) < level:
+            rare = min(beyond(count, len(new), len(trial)) for count in ends) < level
+            if rare or _absurd(trial, new, ABSURD_LEVEL / (2 * X.shape[1])):
                 outside.append(f"{name} ({sum(ends)} of {len(new)} rows)")
             elif _same_distribution(trial, some) < level:
                 shifted.append(name)
@@ -106,18 +103,21 @@ def _missing_last(X: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.where(np.isnan(X), np.inf, X)
 
 
-def _reach(column: NDArray[np.float64]) -> tuple[float, float]:
-    """Return the values below and above which a row is absurd."""
-    known = column[np.isfinite(column)]
-    if len(np.unique(known)) < LEAST_ROWS:
-        return -np.inf, np.inf
-    first, median, third = np.quantile(known, [0.25, 0.5, 0.75])
-    scale = (third - first) or known.std()
-    # An end at the median itself, as of a column that is mostly 0, still leaves room.
-    below, above = np.maximum(np.abs(known[[0, -1]] - median) / scale, 1.0)
-    return float(median - scale * np.sinh(2 * np.arcsinh(below))), float(
-        median + scale * np.sinh(2 * np.arcsinh(above))
-    )
+def _absurd(trial: NDArray[np.float64], new: NDArray[np.float64], level: float) -> bool:
+    """Return whether a new value is farther out than one of so many should be but with that probability.
+
+    Above the largest of k values the chance of a new one is 1/(k+1), and with a tail like 1/x^a it falls by e^(-a) for
+    each unit on a logarithmic scale, which asinh is far from the median.
+    """
+    trial, new = trial[np.isfinite(trial)], new[np.isfinite(new)]
+    if not len(new) or len(np.unique(trial)) < LEAST_ROWS:
+        return False
+    first, median, third = np.quantile(trial, [0.25, 0.5, 0.75])
+    scale = (third - first) or trial.std()
+    margin = max(np.log(len(new) / (level * (len(trial) + 1))) / TAIL, 0.0)
+    low, high = np.arcsinh((trial[[0, -1]] - median) / scale)
+    farthest = np.arcsinh((np.array([new.min(), new.max()]) - median) / scale)
+    return bool(farthest[0] < low - margin or farthest[1] > high + margin)
 
 
 def _same_distribution(trial: NDArray[np.float64], new: NDArray[np.float64]) -> float:
