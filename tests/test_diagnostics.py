@@ -132,7 +132,7 @@ def test_diagnostics_are_those_of_the_fit(model):
         assert (record.observational, record.trial) == ((mine & ~TRIAL).sum(), rows)
         assert (record.calibration, record.effective_size, record.largest_share) == (rows, rows, 1 / rows)
         assert (record.first_stage_size, record.clipped, record.at_edge, record.infinite) == (None, None, None, 0)
-        assert 0 < record.overlap <= 1.1
+        assert 0 < record.overlap <= 1
     json.dumps([asdict(record) for record in model.diagnostics_.values()], allow_nan=False)
 
 
@@ -251,7 +251,7 @@ def test_log_loss_with_the_outcome_shows_a_shift_and_no_other():
     shifted = CounterfactualIntervals(Transfer(**FAST)).fit(*arms_study(n=400, m=200, shift=1.0)).diagnostics_[0]
     assert shifted.log_loss_without_outcome - shifted.log_loss > 5 * shifted.log_loss_error
     gains = []
-    for seed in range(100):
+    for seed in range(40):
         X, y, trial = arm_rows(n=200, m=60, shift=0.0, seed=seed)
         same = CounterfactualIntervals(Transfer(**FAST)).fit(X, y, np.zeros(260), trial).diagnostics_[0]
         gains.append((same.log_loss_without_outcome - same.log_loss) / same.log_loss_error)

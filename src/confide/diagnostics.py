@@ -278,7 +278,7 @@ def _tell_apart(sample: ArmSample, seed: int) -> dict[str, Any]:
     overlap = np.mean(taken_for_trial[~is_trial]) + np.mean(1 - taken_for_trial[is_trial])
     losses = [log_losses(is_trial, probability) for probability in (with_outcome, without)]
     error = np.std(losses[0] - losses[1], ddof=1) / np.sqrt(len(is_trial))
-    return dict(zip(names, map(float, (overlap, losses[0].mean(), losses[1].mean(), error)), strict=True))
+    return dict(zip(names, map(float, (min(overlap, 1.0), losses[0].mean(), losses[1].mean(), error)), strict=True))
 
 
 def registered(arm: ArmEstimator) -> Method | None:
