@@ -33,19 +33,26 @@ base model. After a comma stands what the base model learns on where it is not o
 and arms (Bonferroni)."""
 CHOICE = """\
 The default of `CounterfactualIntervals()` is **`{chosen}`**: of the methods that promise ≥ 1-α whatever the \
-confounding and the ratio, it has the narrowest intervals."""
+confounding and the ratio, and answer for every arm, it has the narrowest intervals. `transfer` is as narrow on \
+synthetic data, but wider where selection biases the regression itself (STAR), and refuses an arm without \
+observational rows."""
 WIDTHS = """\
 Widths are relative to the narrowest plain baseline of the same cell and arm, as geometric mean over those where both \
-are finite; *at equal coverage* each method is set to the level at which it covers just 0.9 of the fresh rows, for \
-methods that need no new fit for that."""
+are finite. *At equal coverage* each method is set to the level at which it covers just 0.9 of the fresh rows: for \
+methods that need no new fit for that, over the repetitions in which there is such a level, if they are four of five."""
 NOTES = """\
-- `pooled-dr` gives the narrowest intervals at equal coverage in many cells, but its promise is 1-α-Δ_pool, and with \
-few trial rows the density ratio is not learnt well enough: it is no default. Its `floor` bounds the damage.
+- At equal coverage the valid methods differ by a few per cent only: in these data covariates say little of the outcome. \
+What the default gains over the trial alone comes from calibrating on every trial row, since none is spent on \
+learning: coverage nearer to 0.9, and less variable.
+- `pooled-dr` is the narrowest, but its promise is 1-α-Δ_pool, and with few trial rows the density ratio is not learnt \
+well enough to keep 0.9: it is no default. Its `floor` bounds the damage.
 - `grounded` and `weighted` models spend half the trial rows on learning. `centred` spends none and takes out the bias \
 that all rows share, which is most of what selection by outcome does to a regression."""
+# A width at equal coverage is shown where at least this share of the repetitions has one.
+MOST = 0.8
 
 
-def default(seeds: int, jobs: int, only: list[str]) -> list[dict[str, Any]]:
+def compare_all(seeds: int, jobs: int, only: list[str]) -> list[dict[str, Any]]:
     """Return every configuration in every cell, or only in the cells named, summed up over repetitions."""
     tasks = [(cell, seed) for seed in range(seeds) for cell in only or CELLS]
     found = Parallel(jobs, verbose=5, batch_size=1)(delayed(repeat)(*task) for task in tasks)
@@ -80,14 +87,18 @@ def summarised(outcomes: list[Outcome]) -> list[dict[str, Any]]:
                 "error": spread,
                 "width": fmean(finite) if finite else float("inf"),
                 "infinite": fmean(each.infinite for each in group),
-                "equal_width": fmean(equal) if len(equal) == len(group) else float("nan"),
+                "equal_width": fmean(equal) if len(equal) >= MOST * len(group) else float("nan"),
             }
         )
-    order = {cell: index for index, cell in enumerate(CELLS)}
-    return sorted(rows, key=lambda row: order[row["cell"]])
+    return in_order(rows)
 
 
-def default_page(rows: list[dict[str, Any]]) -> str:
+def in_order(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the rows by cell, and within a cell as they were."""
+    return sorted(rows, key=lambda row: CELLS.index(row["cell"]))
+
+
+def page(rows: list[dict[str, Any]]) -> str:
     """Return the page that the summed-up repetitions make."""
     chosen = str(CounterfactualIntervals().method)
     names = list(dict.fromkeys(row["configuration"] for row in rows))
@@ -134,8 +145,8 @@ def claims(chosen: str, table: Table) -> list[str]:
                 text += f", {row['width'] / ORACLE[arm]:.2f} times that of an oracle ({ORACLE[arm]})"
             else:
                 text += f"; the narrowest plain baseline ({best['configuration']}) {best['coverage']:.3f} at "
-                text += f"{best['width']:.4g}, at equal coverage {row['equal_width']:.4g} against "
-                text += f"{min(each['equal_width'] for each in plain):.4g}"
+                text += f"{best['width']:.4g}"
+                text += f", at equal coverage {row['equal_width']:.4g} against {best['equal_width']:.4g}"
             boosting = table[cell, "GradientBoostingRegressor, trial alone", arm]
             lines.append(
                 f"{text}; {1 - row['width'] / boosting['width']:.0%} narrower than GradientBoostingRegressor's."
