@@ -97,7 +97,8 @@ CONFOUNDING_SETTING = (
     "z the standardised outcome, so that the bias is positive in arm 0 and negative in arm 1; *sign changes*: the "
     "same, with the sign of the first covariate, so that it averages to nothing and the test cannot see it; *STAR*: "
     "real pupils, taken at random or by their scores in the same way, about so many. Rows are those of both arms "
-    "together; shares of rejections with their standard errors; bias is the mean estimate of observational minus trial outcomes; seconds are those of both arms."
+    "together; shares of rejections with their standard errors; bias is the mean estimate of observational "
+    "minus trial outcomes; seconds are those of both arms."
 )
 
 # The setting, and how many observational rows stand in for n in the simulation.

@@ -41,8 +41,8 @@ Widths are relative to the narrowest plain baseline of the same cell and arm, as
 are finite. *At equal coverage* each method is set to the level at which it covers just 0.9 of the fresh rows: for \
 methods that need no new fit for that, over the repetitions in which there is such a level, if they are four of five."""
 NOTES = """\
-- At equal coverage the valid methods differ by a few per cent only: in these data covariates say little of the outcome. \
-What the default gains over the trial alone comes from calibrating on every trial row, since none is spent on \
+- At equal coverage the valid methods differ by a few per cent only: in these data covariates say little of the \
+outcome. What the default gains over the trial alone comes from calibrating on every trial row, since none is spent on \
 learning: coverage nearer to 0.9, and less variable.
 - `pooled-dr` is the narrowest, but its promise is 1-α-Δ_pool, and with few trial rows the density ratio is not learnt \
 well enough to keep 0.9: it is no default. Its `floor` bounds the damage.
