@@ -45,7 +45,7 @@ bench: $(READY) ## Speed and memory, as ratios in one run
 study-methods: $(READY) ## docs/methods.md: every method at the paper's setting (about half an hour)
 	$(ONE_THREAD) $(BIN)/python scripts/studies.py methods
 
-study-default: $(READY) ## docs/default.md: every method and plain baselines, synthetic and real data (over an hour)
+study-default: $(READY) ## docs/default.md: every method and plain baselines, synthetic and real data (70 minutes)
 	$(ONE_THREAD) $(BIN)/python scripts/studies.py default
 
 study-ratios: $(READY) ## docs/ratios.md: every density ratio against a known one (minutes)

@@ -10,7 +10,17 @@ from joblib import Parallel, delayed
 from scipy import stats
 
 from confide import CounterfactualIntervals
-from confide.experiments.comparison import ALL_ROWS, ALPHA, BASELINES, CELLS, DIMENSIONS, TRIAL_SIZES, Outcome, compare
+from confide.experiments.comparison import (
+    ALL_ROWS,
+    ALPHA,
+    BASELINES,
+    CELLS,
+    DIMENSIONS,
+    TRIAL_SIZES,
+    Outcome,
+    compare,
+    configurations,
+)
 
 # An oracle that knows p(y|x) needs this mean width for Y(0) and Y(1) at d = 1.
 ORACLE = {"Y(0)": 0.393, "Y(1)": 0.404}
@@ -33,9 +43,9 @@ base model. After a comma stands what the base model learns on where it is not o
 and arms (Bonferroni)."""
 CHOICE = """\
 The default of `CounterfactualIntervals()` is **`{chosen}`**, by judgement from the tables below: it promises ≥ 1-α \
-whatever the confounding and the ratio, is under-covered nowhere, answers for every arm, and where methods that promise \
-as much differ it is the narrowest or next to it. `transfer` is as narrow on synthetic data, but wider where selection \
-biases the regression itself (STAR), and refuses an arm without observational rows."""
+whatever the confounding and the ratio, is under-covered nowhere, answers for every arm, and where methods that \
+promise as much differ it is the narrowest or next to it. `transfer` is as narrow on synthetic data, but wider where \
+selection biases the regression itself (STAR), and refuses an arm without observational rows."""
 WIDTHS = """\
 Widths are relative to the narrowest of the three plain baselines of the same cell and arm: geometric means over the \
 {cells} cells and arms where all configurations are finite in every repetition. *At equal coverage* each method is set \
@@ -43,8 +53,8 @@ to the level at which it covers just 0.9 of the fresh rows, over the repetitions
 level, for those that need no new fit."""
 NOTES = """\
 - At equal coverage the valid methods differ by a few per cent only: in the synthetic data covariates say little of \
-the outcome. What the default gains there over the trial alone it gains by calibrating on every trial row, since none is \
-spent on learning; *constant, all trial rows*, the same without any observational row, does as well. On STAR the \
+the outcome. What the default gains there over the trial alone it gains by calibrating on every trial row, since none \
+is spent on learning; *constant, all trial rows*, the same without any observational row, does as well. On STAR the \
 observational pupils add to it. A ridge regression with full conformal prediction on the trial is not in the table.
 - `pooled-dr` is the narrowest, but its promise is 1-α-Δ_pool, and with few trial rows the density ratio is not learnt \
 well enough to keep 0.9: it is no default. Its `floor` bounds the damage.
@@ -86,11 +96,11 @@ def summarised(outcomes: list[Outcome]) -> list[dict[str, Any]]:
                 "configuration": configuration,
                 "arm": arm,
                 "repetitions": len(group),
-                "coverage": fmean(coverages),
-                "error": spread,
-                "width": fmean(finite) if finite else float("inf"),
-                "infinite": fmean(each.infinite for each in group),
-                "equal_width": fmean(equal) if len(equal) >= MOST * len(group) else float("nan"),
+                "coverage": round(fmean(coverages), 6),
+                "error": round(spread, 6),
+                "width": round(fmean(finite), 6) if finite else float("inf"),
+                "infinite": round(fmean(each.infinite for each in group), 6),
+                "equal_width": round(fmean(equal), 6) if len(equal) >= MOST * len(group) else float("nan"),
             }
         )
     return in_order(rows)
@@ -107,8 +117,9 @@ def _common_seeds(outcomes: list[Outcome]) -> dict[tuple[str, str], set[int]]:
 
 
 def in_order(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the rows by cell, and within a cell as they were."""
-    return sorted(rows, key=lambda row: CELLS.index(row["cell"]))
+    """Return the rows by cell, configuration and arm."""
+    names = list(configurations())
+    return sorted(rows, key=lambda row: (CELLS.index(row["cell"]), names.index(row["configuration"]), row["arm"]))
 
 
 def page(rows: list[dict[str, Any]]) -> str:
@@ -159,7 +170,8 @@ def claims(chosen: str, table: Table) -> list[str]:
                 f"{text}; the narrowest plain baseline ({best['configuration']}) {best['coverage']:.3f} at "
                 f"{best['width']:.4g}; at equal coverage {row['equal_width']:.4g} against "
                 f"{min(each['equal_width'] for each in plain):.4g}, and "
-                f"{table[cell, ALL_ROWS, arm]['equal_width']:.4g} for a constant with all trial rows; {gain:.0%} narrower than GradientBoostingRegressor's."
+                f"{table[cell, ALL_ROWS, arm]['equal_width']:.4g} for a constant with all trial rows; "
+                f"{gain:.0%} narrower than GradientBoostingRegressor's."
             )
     return lines
 
