@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import warnings
 from collections.abc import Hashable
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -17,18 +17,21 @@ from confide.conformal.quantile import check_alpha
 from confide.effects import check_effect
 from confide.encoding import TableEncoder
 from confide.intervals import InfiniteIntervalWarning, Intervals, IntervalSets
+from confide.labels import Labelled
 from confide.methods.registry import METHODS
 from confide.methods.registry import method as method_by_name
 from confide.splits import Rows, spawn_seeds
 from confide.study import Study
 
 if TYPE_CHECKING:
+    import os
+
     from numpy.typing import NDArray
 
     from confide.methods._arm import ArmEstimator
 
 
-class CounterfactualIntervals(BaseEstimator):
+class CounterfactualIntervals(Labelled, BaseEstimator):
     """Prediction intervals for the outcome under each treatment, and for individual treatment effects.
 
     Parameters
@@ -67,6 +70,8 @@ class CounterfactualIntervals(BaseEstimator):
     assume that the trial assigned treatment independently of covariates and potential outcomes with a constant
     probability, and that no unit stands in both tables.
     """
+
+    _by_label: ClassVar = ("arms_", "rows_")
 
     def __init__(
         self,
@@ -158,6 +163,13 @@ class CounterfactualIntervals(BaseEstimator):
         )
         other._warn_of_shortage()  # noqa: SLF001
         return other
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted model to a file that `confide.load` reads without running code; whole or not at all."""
+        from confide.persistence import save  # noqa: PLC0415  (only who saves needs skops)
+
+        check_is_fitted(self)
+        save(self, path)
 
     def _arm(self) -> ArmEstimator:
         """Return the unfitted estimator that each arm gets a clone of."""
