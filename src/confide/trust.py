@@ -67,12 +67,17 @@ OBJECTS = {
 }
 # Named and never called while loading: which columns get splines, asked when a model is fitted.
 FUNCTIONS = {"confide.learners._continuous"}
-# Exact levels, made by a call of their constructor with digits; "1e999999999" would never end.
+# Made by a call of their constructor: exact levels from digits ("1e999999999" would never end), and range(1, 6).
 FRACTION = "fractions.Fraction"
+CALLED = {FRACTION, "builtins.range"}
 DIGITS = re.compile(r'"?-?\d{1,999}(/\d{1,999})?"?')
 
-REVIEWED = {**dict.fromkeys(OBJECTS, "ObjectNode"), **dict.fromkeys(FUNCTIONS, "FunctionNode")}
-REVIEWED[FRACTION] = "ConstructorFromReduceNode"
+# Each name, and the one way in which a file may use it.
+REVIEWED = {
+    **dict.fromkeys(OBJECTS, "ObjectNode"),
+    **dict.fromkeys(FUNCTIONS, "FunctionNode"),
+    **dict.fromkeys(CALLED, "ConstructorFromReduceNode"),
+}
 
 # The form of skops's trees that was reviewed; a file may ask for an older reader.
 LEAST_PROTOCOL = 2
@@ -187,7 +192,7 @@ def _checked_trees(model: Any) -> list[Any]:
     if not trees:
         return []
     columns, categorical = model.n_features_in_, model._bin_mapper.is_categorical_  # noqa: SLF001
-    if model._preprocessor is not None or categorical.dtype != bool or categorical.any():  # noqa: SLF001
+    if model._preprocessor is not None or categorical.dtype.kind not in "bu" or categorical.any():  # noqa: SLF001
         raise ValueError(
             f"boosting on categorical columns is read only if you vouch for the file: pass trusted=[{TREE!r}]"
         )
