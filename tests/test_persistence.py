@@ -20,7 +20,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 import confide
-from confide import METHODS, CounterfactualIntervals, load, method, persistence, stack, trust
+from confide import METHODS, CounterfactualIntervals, PopulationWarning, load, method, persistence, stack, trust
 from confide.effects import EFFECTS
 from confide.persistence import HEADER, MODEL, read_header
 from confide.ratio import RATIOS, OracleRatio
@@ -31,7 +31,13 @@ NEW = np.linspace(-2, 2, 7)[:, None]
 
 
 def answers(model, X=NEW):
-    """All that a model says of X, in bytes."""
+    """All that a model predicts for X, in bytes."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PopulationWarning)
+        return [(each.dtype.str, each.tobytes()) for each in predictions(model, X)]
+
+
+def predictions(model, X):
     treatments = model.treatments_.tolist()
     found = [model.treatments_]
     for label in treatments:
@@ -39,7 +45,7 @@ def answers(model, X=NEW):
         found += [model.predict(X, label), np.asarray(model.predict_interval(X, label)), sets.lower, sets.upper]
     found += [model.predict_effect(X, treatments[1], treatments[0])]
     found += [np.asarray(model.predict_effect_interval(X, a, b)) for a in treatments for b in treatments if a != b]
-    return [(each.dtype.str, each.tobytes()) for each in found]
+    return found
 
 
 def reloaded(model, path, **how):
@@ -183,6 +189,18 @@ def test_discrete_outcomes_a_declared_range_and_an_encoder_of_ones_own(path):
     assert read_header(path)["covariates"] == [{"name": "0", "kind": None}]
 
 
+def test_diagnostics_are_those_of_the_saved_model(path):
+    model = fitted(random_state=0)
+    summary = model.summary()
+    other = reloaded(model, path)
+    assert "diagnostics_" not in vars(other)
+    assert other.summary() == summary
+    with pytest.warns(PopulationWarning) as mine:
+        model.predict(NEW + 100, 0)
+    with pytest.warns(PopulationWarning, match=re.escape(str(mine[0].message))):
+        other.predict(NEW + 100, 0)
+
+
 def test_parts_that_were_shared_are_shared(path):
     other = reloaded(fitted(random_state=0), path)
     assert other.arms_[0].base_ is other.effect_.arms_[0].base_
@@ -192,12 +210,16 @@ def test_another_process_predicts_the_same_bits(path):
     model = fitted(CounterfactualIntervals(method("transfer", base=HistGradientBoostingRegressor(max_iter=5))))
     model.save(path)
     code = f"""
+import warnings
 import numpy as np
 from confide import load
+warnings.simplefilter("ignore")
 print(np.asarray(load({str(path)!r}).predict_effect_interval(np.linspace(-2, 2, 7)[:, None])).tobytes().hex())
 """
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
-    assert done.stdout.strip() == np.asarray(model.predict_effect_interval(NEW)).tobytes().hex()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PopulationWarning)
+        assert done.stdout.strip() == np.asarray(model.predict_effect_interval(NEW)).tobytes().hex()
 
 
 def test_any_zip_program_reads_what_the_model_is(path):

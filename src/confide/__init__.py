@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from confide.methods.wscp_dr import WSCPDR
     from confide.methods.wtcp_dr import WTCPDR
     from confide.persistence import load
+    from confide.population import PopulationWarning
     from confide.study import Study, stack
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "Intervals",
     "Naive",
     "PooledDR",
+    "PopulationWarning",
     "Study",
     "Transfer",
     "load",
@@ -47,6 +49,7 @@ _HOMES = {
     "METHODS": "methods.registry",
     "Naive": "methods.naive",
     "PooledDR": "methods.pooled_dr",
+    "PopulationWarning": "population",
     "Study": "study",
     "Transfer": "methods.transfer",
     "WCP": "methods.wcp",

@@ -25,9 +25,9 @@ from sklearn.exceptions import InconsistentVersionWarning
 
 import confide
 from confide.counterfactual import CounterfactualIntervals
+from confide.diagnostics import name_and_promise
 from confide.encoding import CategoryColumn, NumberColumn
 from confide.files import atomic_write
-from confide.methods.registry import METHODS
 from confide.ratio import OracleRatio
 from confide.trust import REVIEWED, check_caches, check_saved_tree, check_tree, check_trees, names, parts
 
@@ -153,12 +153,12 @@ def _may_unpack(size: int, packed: int) -> bool:
 
 def _facts(model: CounterfactualIntervals) -> dict[str, Any]:
     """Return what ``confide.json`` says of a model."""
-    named = isinstance(model.method, str)
+    arm = next(iter(model.arms_.values()))
+    method, promise = name_and_promise(arm)
     return {
-        "method": model.method if named else type(model.method).__name__,
-        # An estimator's parameters may cost what its name promises: see its docstring.
-        "promise": METHODS[model.method].promise if named else None,
-        "alpha": float(next(iter(model.arms_.values())).alpha),
+        "method": method,
+        "promise": promise,
+        "alpha": float(arm.alpha),
         "effect": model.effect,
         "treatments": model.treatments_.tolist(),
         "covariates": _covariates(model.encoder_),

@@ -30,7 +30,6 @@ from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import FeatureUnion, Pipeline
 from sklearn.preprocessing import (
     Binarizer,
-    FunctionTransformer,
     KBinsDiscretizer,
     MaxAbsScaler,
     MinMaxScaler,
@@ -53,7 +52,6 @@ if TYPE_CHECKING:
 # Transformers that never look at y. A transformer may use y without a tag that says so: only what was read is here.
 LABEL_FREE = {
     Binarizer,
-    FunctionTransformer,
     KBinsDiscretizer,
     MaxAbsScaler,
     MinMaxScaler,

@@ -27,6 +27,7 @@ OBJECTS = {
     "confide.conformal.centred.CentredCalibration",
     "confide.conformal.quantile.Calibration",
     "confide.counterfactual.CounterfactualIntervals",
+    "confide.diagnostics.ArmSample",
     "confide.effects.Bonferroni",
     "confide.effects.Nested",
     "confide.effects.NestedPair",
@@ -44,6 +45,7 @@ OBJECTS = {
     "confide.methods.wcp.WCP",
     "confide.methods.wscp_dr.WSCPDR",
     "confide.methods.wtcp_dr.WTCPDR",
+    "confide.population.Population",
     # Not OracleRatio, which calls a function that it is given.
     "confide.ratio.classifier.ClassifierRatio",
     "confide.ratio.kernel.KLIEP",
