@@ -63,8 +63,8 @@ def load(path: str | os.PathLike[str], trusted: Sequence[str | type] = ()) -> Co
         The file.
     trusted : sequence of types or of their full names
         Types that the file may hold beyond those that confide and skops know to be harmless: a base model of your own,
-        for one. Loading runs their ``__setstate__``, predicting runs their methods. Name them only for files of people
-        you trust.
+        for one. Loading may call them and runs their ``__setstate__``, predicting runs their methods. Name them only
+        for files of people you trust.
 
     Raises
     ------
