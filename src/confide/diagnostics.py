@@ -238,11 +238,11 @@ def diagnose(label: Any, arm: ArmEstimator, sample: ArmSample, X: NDArray[np.flo
     if arm.searches() and arm.outcome_range_ is None:
         low, high = arm.grid_[[0, -1]]
         at_edge = float(np.mean((hulls.lower <= low) | (hulls.upper >= high)))
-    known = registered(arm)
+    method, promise = name_and_promise(arm)
     record = ArmDiagnostics(
         treatment=label,
-        method=type(arm).__name__ if known is None else known.name,
-        promise="not stated" if known is None else _promise(known, arm),
+        method=method,
+        promise=promise,
         alpha=float(arm.alpha),
         observational=sample.counts[0],
         trial=sample.counts[1],
@@ -279,6 +279,12 @@ def _tell_apart(sample: ArmSample, seed: int) -> dict[str, Any]:
     losses = [log_losses(is_trial, probability) for probability in (with_outcome, without)]
     error = np.std(losses[0] - losses[1], ddof=1) / np.sqrt(len(is_trial))
     return dict(zip(names, map(float, (min(overlap, 1.0), losses[0].mean(), losses[1].mean(), error)), strict=True))
+
+
+def name_and_promise(arm: ArmEstimator) -> tuple[str, str]:
+    """Return the name of a fitted arm's method, or its class where it has none, and what it may promise."""
+    known = registered(arm)
+    return (type(arm).__name__, "not stated") if known is None else (known.name, _promise(known, arm))
 
 
 def registered(arm: ArmEstimator) -> Method | None:

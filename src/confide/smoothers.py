@@ -44,7 +44,7 @@ from sklearn.preprocessing import (
     StandardScaler,
 )
 
-from confide.learners import SeenColumns
+from confide.learners import SeenColumns, Splines
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -67,6 +67,7 @@ LABEL_FREE = {
     SeenColumns,
     SimpleImputer,
     SplineTransformer,
+    Splines,
     StandardScaler,
 }
 # Metrics of k-NN by scikit-learn's name, and what scipy calls them.
