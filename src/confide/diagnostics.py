@@ -305,6 +305,8 @@ def _promise(record: Method, arm: ArmEstimator) -> str:
     holds_intervals = record.promise.startswith("≥ 1-2α")
     if holds_intervals and getattr(arm, "refit", False):
         return "none proved with refit=True"
+    if getattr(arm, "ratio_rows", "fit") == "all":
+        return "none proved with ratio_rows='all'"
     levels = getattr(arm, "levels", None)
     if levels is None or not record.promise.startswith("≥"):
         return record.promise
