@@ -24,7 +24,7 @@ setup: $(READY) ## Make .venv with the pinned development tools and confide itse
 demo: $(READY) ## Every method on synthetic data, on screen
 	$(BIN)/confide demo
 
-test: $(READY) ## The tests (about two minutes)
+test: $(READY) ## The tests (a few minutes)
 	$(ONE_THREAD) $(BIN)/pytest -n 2
 
 test-long: $(READY) ## The long Monte Carlo tests at the paper's setting
