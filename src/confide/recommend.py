@@ -91,7 +91,7 @@ class MatrixFactorization(RegressorMixin, TransformerMixin, BaseEstimator):
         """Learn from ratings y of the pairs in X."""
         with all_or_nothing(self):
             X, y = validate_data(self, X, y, y_numeric=True, ensure_all_finite="allow-nan", dtype=np.float64)
-            _check_columns(X)
+            self._check_columns(X)
             self._check_parameters()
             self.users_, user = np.unique(X[:, 0], return_inverse=True)
             self.items_, item = np.unique(X[:, 1], return_inverse=True)
@@ -138,6 +138,10 @@ class MatrixFactorization(RegressorMixin, TransformerMixin, BaseEstimator):
         """Return the names of the columns of `transform`."""
         check_is_fitted(self)
         return np.array(FEATURES, dtype=object)
+
+    def _check_columns(self, X: NDArray[np.float64]) -> None:
+        if X.shape[1] != 2:
+            raise ValueError(f"X must have 2 columns, user and item, got {X.shape[1]} feature(s). Give these alone.")
 
     def _check_parameters(self) -> None:
         for name in ("dimensions", "iterations"):
@@ -216,11 +220,6 @@ class MatrixFactorization(RegressorMixin, TransformerMixin, BaseEstimator):
         tags.input_tags.allow_nan = True
         tags.target_tags.required = True
         return tags
-
-
-def _check_columns(X: NDArray[np.float64]) -> None:
-    if X.shape[1] != 2:
-        raise ValueError(f"X must have 2 columns, user and item, got {X.shape[1]} feature(s). Leave out the others.")
 
 
 def _places(labels: NDArray[np.float64], asked: NDArray[np.float64]) -> NDArray[np.intp]:
