@@ -9,6 +9,7 @@ import paper_methods
 import permutation
 import persistence
 import quantile
+import recommend
 import refits
 import split_wtcp
 from timing import failures
@@ -20,6 +21,7 @@ BENCHMARKS = {
     "permutation": permutation.main,
     "persistence": persistence.main,
     "kernel_ratio": kernel_ratio.main,
+    "recommend": recommend.main,
     "paper_methods": paper_methods.main,
 }
 
