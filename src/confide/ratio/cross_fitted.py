@@ -30,7 +30,7 @@ class CrossFittedRatio(DensityRatio):
     rows are what the rows of its own fold were: rows of the same tables that it has not seen. So the ratio meets
     features as it has learnt from, in accuracy and in counts, which features of one embedding of all rows, or averages
     of features, would not be. It is one fixed function of (x, y), as the promises need. Only at the observational rows
-    that it was fitted on is r̂ not to be relied on.
+    that it was fitted on is r̂ not to be relied on, and so not with ``base_on="weighted"``.
 
     Trial outcomes do not enter the embedding, so that with ``on="x"`` they enter nothing.
 
