@@ -306,6 +306,30 @@ def fit_once(model: Any, *data: Any, **params: Any) -> Any:
     return shared[key]
 
 
+_asked: ContextVar[dict[tuple[int, int], tuple[Any, Any, Any]] | None] = ContextVar("_asked", default=None)
+
+
+@contextmanager
+def sharing_predictions() -> Iterator[None]:
+    """Ask each model only once about the same rows while the block lasts: points and intervals of several levels."""
+    token = _asked.set({})
+    try:
+        yield
+    finally:
+        _asked.reset(token)
+
+
+def predict_once(model: Any, X: NDArray[np.float64]) -> Any:
+    """Return the model's prediction; inside `sharing_predictions` the one that it gave for this very array before."""
+    asked = _asked.get()
+    if asked is None:
+        return model.predict(X)
+    key = id(model), id(X)
+    if key not in asked:
+        asked[key] = model, X, model.predict(X)  # both are kept, so that no other object takes their place
+    return asked[key][2]
+
+
 def fitted(model: Any, rows: Rows) -> Any:
     """Return the model fitted on the rows, by their weights where they have any."""
     return model.fit(rows.X, rows.y, **weights_for(model, rows.weight))

@@ -84,12 +84,14 @@ def texts(name: str, column: pa.ChunkedArray) -> pa.Array:
 
 
 def numbers(name: str, column: pa.ChunkedArray) -> NDArray[np.float64]:
-    """Return the values as floats, dates and durations as days; NaN where missing."""
+    """Return the values as floats, dates and durations as days; NaN where missing. Text is read as a number."""
     kind = column.type
     if pa.types.is_null(kind):
         return np.full(len(column), np.nan)
     try:
-        if is_temporal(kind):
+        if is_text(kind):
+            values = _written_numbers(column).to_numpy()
+        elif is_temporal(kind):
             values = _microseconds(column).cast(pa.float64(), safe=False).to_numpy() / MICROSECONDS_A_DAY
         else:
             values = column.cast(pa.float64(), safe=False).to_numpy()
@@ -98,6 +100,15 @@ def numbers(name: str, column: pa.ChunkedArray) -> NDArray[np.float64]:
     if np.isinf(values).any():
         raise ValueError(f"column {name!r} holds infinite values; mark them as missing, or cut them to a bound.")
     return np.asarray(values, dtype=np.float64)
+
+
+def _written_numbers(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return text as numbers; true and false, as any CSV reader knows them, are 1 and 0."""
+    trimmed = pc.utf8_trim_whitespace(column)
+    try:
+        return trimmed.cast(pa.float64())
+    except pa.ArrowInvalid:
+        return trimmed.cast(pa.bool_()).cast(pa.float64())
 
 
 def dates(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
