@@ -7,10 +7,10 @@ READY := $(VENV)/.ready
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-long lint format bench study-methods study-ratios promises lock clean
+.PHONY: help setup demo test test-long lint format bench study-methods study-ratios study-confounding study-theorem promises lock clean
 
 help: ## List the targets
-	@grep -hE '^[a-z-]+:.*?## ' $(MAKEFILE_LIST) | awk -F ':.*?## ' '{printf "  make %-14s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*?## ' $(MAKEFILE_LIST) | awk -F ':.*?## ' '{printf "  make %-17s %s\n", $$1, $$2}'
 
 # --without-pip and `pip --python` need no ensurepip, which Debian packages separately.
 $(READY): requirements-dev.lock pyproject.toml
@@ -47,6 +47,12 @@ study-methods: $(READY) ## docs/methods.md: every method at the paper's setting 
 
 study-ratios: $(READY) ## docs/ratios.md: every density ratio against a known one (minutes)
 	$(ONE_THREAD) $(BIN)/python scripts/studies.py ratios
+
+study-confounding: $(READY) ## docs/confounding.md: how often the test for hidden confounding rejects (half an hour)
+	$(ONE_THREAD) $(BIN)/python scripts/studies.py confounding --seeds 300
+
+study-theorem: $(READY) ## docs/theorem.md: Theorem 1's claim, checked (minutes)
+	$(ONE_THREAD) $(BIN)/python scripts/studies.py theorem
 
 promises: $(READY) ## Write README's table of promises from METHODS
 	$(BIN)/python scripts/promises.py

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from confide.methods.wcp import WCP
     from confide.methods.wscp_dr import WSCPDR
     from confide.methods.wtcp_dr import WTCPDR
+    from confide.population import PopulationWarning
     from confide.study import Study, stack
 
 __all__ = [
@@ -28,6 +29,7 @@ __all__ = [
     "Intervals",
     "Naive",
     "PooledDR",
+    "PopulationWarning",
     "Study",
     "Transfer",
     "method",
@@ -45,6 +47,7 @@ _HOMES = {
     "METHODS": "methods.registry",
     "Naive": "methods.naive",
     "PooledDR": "methods.pooled_dr",
+    "PopulationWarning": "population",
     "Study": "study",
     "Transfer": "methods.transfer",
     "WCP": "methods.wcp",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import warnings
 from collections.abc import Hashable
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -12,13 +13,16 @@ from joblib import Parallel, delayed
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
+from confide.advice import summarise
 from confide.checks import all_or_nothing, examples
 from confide.conformal.quantile import check_alpha
+from confide.diagnostics import ASKED_ROWS, ArmDiagnostics, ArmSample, diagnose
 from confide.effects import check_effect
 from confide.encoding import TableEncoder
 from confide.intervals import InfiniteIntervalWarning, Intervals, IntervalSets
 from confide.methods.registry import METHODS
 from confide.methods.registry import method as method_by_name
+from confide.population import Population, PopulationWarning
 from confide.splits import Rows, spawn_seeds
 from confide.study import Study
 
@@ -60,12 +64,16 @@ class CounterfactualIntervals(BaseEstimator):
         The fitted arm estimator of each label.
     encoder_ : transformer
         The fitted encoder.
+    diagnostics_ : dict
+        What to look at before trusting an arm, by label: `confide.diagnostics.ArmDiagnostics`. Worked out when
+        first asked for; `summary` says it in words.
 
     Notes
     -----
     Promises are marginal, over calibration and new rows together, for new rows from the trial's population. They
     assume that the trial assigned treatment independently of covariates and potential outcomes with a constant
-    probability, and that no unit stands in both tables.
+    probability, and that no unit stands in both tables. New rows that look unlike the trial's are answered with a
+    `PopulationWarning`.
     """
 
     def __init__(
@@ -112,8 +120,9 @@ class CounterfactualIntervals(BaseEstimator):
             self.arms_: dict[Any, ArmEstimator] = dict(zip(treatments.tolist(), arms, strict=True))
             self.n_features_in_ = getattr(self.encoder_, "n_features_in_", encoded.shape[1])
             self.rows_ = _rows_by_arm(encoded, study) if self.effect != "bonferroni" else {}
-            self.effect_seed_ = spawn_seeds(arm.random_state, 4)[3]  # after the arms' own three
+            self.effect_seed_, self.sample_seed_ = spawn_seeds(arm.random_state, 5)[3:]  # after the arms' own three
             self.effect_ = effect.fit(self.arms_, self.rows_, self._arm_alpha(), self.effect_seed_)
+            self._keep_for_diagnostics(encoded, study)
         self._warn_of_shortage()
         return self
 
@@ -135,19 +144,20 @@ class CounterfactualIntervals(BaseEstimator):
     def predict_effect(self, X: Any, treated: Any = None, control: Any = None) -> NDArray[np.float64]:
         """Return point predictions of Y(treated) - Y(control); with two arms the second against the first."""
         treated, control = self._pair(treated, control)
-        encoded = self._encode(X)
+        encoded = self._encode(X, stacklevel=3)
         return self.arms_[treated].predict(encoded) - self.arms_[control].predict(encoded)
 
     def predict_effect_interval(self, X: Any, treated: Any = None, control: Any = None) -> Intervals:
         """Return an interval a row for Y(treated) - Y(control); with two arms the second against the first."""
         treated, control = self._pair(treated, control)
-        return self.effect_.predict_interval(self._encode(X), treated, control)
+        return self.effect_.predict_interval(self._encode(X, stacklevel=3), treated, control)
 
     def with_alpha(self, alpha: float) -> Self:
         """Return a copy at another level: base models and ratios are kept."""
         check_is_fitted(self)
         check_alpha(alpha)
         other = copy.copy(self)
+        other.__dict__.pop("diagnostics_", None)
         other.alpha = alpha
         other.arms_ = {label: arm.at(alpha) for label, arm in self.arms_.items()}
         other.effect_ = check_effect(self.effect).fit(
@@ -158,6 +168,32 @@ class CounterfactualIntervals(BaseEstimator):
         )
         other._warn_of_shortage()  # noqa: SLF001
         return other
+
+    @cached_property
+    def diagnostics_(self) -> dict[Any, ArmDiagnostics]:
+        """What to look at before trusting an arm, by treatment label."""
+        check_is_fitted(self)
+        return {
+            label: diagnose(label, arm, self.samples_[label], self.asked_, self.sample_seed_)
+            for label, arm in self.arms_.items()
+        }
+
+    def summary(self) -> str:
+        """Return the diagnostics in words: method, promise, each arm's numbers, and when not to trust them."""
+        return summarise(self.diagnostics_, self.effect, float(self._arm_alpha()))
+
+    def _keep_for_diagnostics(self, encoded: NDArray[np.float64], study: Study) -> None:
+        """Keep the little that diagnostics need: samples of rows, and how the trial's covariates are distributed."""
+        self.__dict__.pop("diagnostics_", None)
+        rows = Rows(encoded, study.y)
+        self.samples_ = {
+            label: ArmSample.of(rows[mine], study.trial[mine], self.sample_seed_)
+            for label in self.arms_
+            for mine in [study.treatment == label]
+        }
+        self.population_ = Population.of(encoded[study.trial], _names(self.encoder_, encoded), self.sample_seed_)
+        chosen = np.random.default_rng(self.sample_seed_).permutation(np.flatnonzero(study.trial))
+        self.asked_ = encoded[chosen[:ASKED_ROWS]]
 
     def _arm(self) -> ArmEstimator:
         """Return the unfitted estimator that each arm gets a clone of."""
@@ -185,13 +221,17 @@ class CounterfactualIntervals(BaseEstimator):
             return self.arm_alpha
         return check_alpha(next(iter(self.arms_.values())).alpha) / 2
 
-    def _encode(self, X: Any) -> NDArray[np.float64]:
+    def _encode(self, X: Any, stacklevel: int) -> NDArray[np.float64]:
+        """Return the covariates as numbers; warn, in the caller's caller's name, if they are unlike the trial's."""
         check_is_fitted(self)
-        return _dense(self.encoder_.transform(X))
+        encoded = _dense(self.encoder_.transform(X))
+        if unlike := self.population_.unlike(encoded):
+            warnings.warn(unlike, PopulationWarning, stacklevel=stacklevel)
+        return encoded
 
     def _ask_arms(self, question: str, X: Any, treatment: Any) -> tuple[list[Any], NDArray[np.intp]]:
         """Return the arms' answers for their rows, and the order that puts them back into the rows of X."""
-        encoded = self._encode(X)
+        encoded = self._encode(X, stacklevel=4)
         labels = np.asarray(treatment)
         if labels.ndim and labels.shape != (len(encoded),):
             raise ValueError(f"treatment must be one label or {len(encoded)} labels, got shape {labels.shape}.")
@@ -271,6 +311,13 @@ def _rows_by_arm(encoded: NDArray[np.float64], study: Study) -> dict[Any, tuple[
         for label in np.unique(study.treatment).tolist()
         for mine in [study.treatment == label]
     }
+
+
+def _names(encoder: Any, encoded: NDArray[np.float64]) -> list[str]:
+    """Return a name for each encoded column, as far as the encoder knows one."""
+    if hasattr(encoder, "get_feature_names_out"):
+        return [str(name) for name in encoder.get_feature_names_out()]
+    return [f"column {index}" for index in range(encoded.shape[1])]
 
 
 def _dense(matrix: Any) -> NDArray[np.float64]:

@@ -147,7 +147,7 @@ class AutoClassifier(ClassifierMixin, _Auto):
         self.classes_ = np.unique(y)
         seed = spawn_seeds(self.random_state, 2)[1]
         candidates = {
-            "splines": make_pipeline(*_splines(), LogisticRegression(C=0.1, max_iter=1000)),
+            "splines": logistic_on_splines(),
             "perceptron": standardised(MLPClassifier(random_state=seed)),
             "boosting": prepared(HistGradientBoostingClassifier(random_state=seed)),
         }
@@ -179,6 +179,11 @@ class AutoClassifier(ClassifierMixin, _Auto):
 def ridge_on_splines() -> Pipeline:
     """Return ridge regression on cubic splines of the continuous columns and on the others as they are."""
     return make_pipeline(*_splines(), RidgeCV(alphas=np.logspace(-2, 4, 13)))
+
+
+def logistic_on_splines(C: float = 0.1) -> Pipeline:
+    """Return logistic regression on cubic splines of the continuous columns and on the others as they are."""
+    return make_pipeline(*_splines(), LogisticRegression(C=C, max_iter=1000))
 
 
 def _splines() -> list[Any]:

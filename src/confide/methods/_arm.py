@@ -313,6 +313,10 @@ class ArmEstimator(BaseEstimator, ABC):
         """Return the weight of new rows, were y their outcomes: 1, or one a row where the method weighs."""
         return 1.0
 
+    def searches(self) -> bool:
+        """Return whether sets are sought among the outcomes of ``grid_``, and so end where it does."""
+        return False
+
     def _base_alpha(self) -> Any:
         """Return the level that a base model of quantiles is trained for."""
         return self.alpha

@@ -164,3 +164,7 @@ class PooledDR(ArmEstimator):
     def shortage(self) -> str | None:
         """Return why all intervals are infinite; the sharp sets need no number of rows."""
         return None if self._is_sharp() else super().shortage()
+
+    def searches(self) -> bool:
+        """Return whether the sets are the sharp ones, for which candidates must be asked."""
+        return self._is_sharp() and self.outcome_values_ is None

@@ -202,3 +202,7 @@ class WTCPDR(Weighted):
 
     def _reach(self) -> str:
         return "the whole searched range" if weighs_outcome(self.ratio_) else super()._reach()
+
+    def searches(self) -> bool:
+        """Return whether the ratio changes with the outcome, so that candidates must be asked."""
+        return weighs_outcome(self.ratio_) and self.outcome_values_ is None

@@ -1,0 +1,173 @@
+"""When not to trust a fitted arm, and what to do instead: plain sentences from its diagnostics."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from confide.methods._arm import weighs_outcome
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from confide.diagnostics import ArmDiagnostics
+    from confide.methods._arm import ArmEstimator
+
+# Fewer rows of equal weight than this and the achieved coverage may be far from the level.
+FEW_ROWS = 30
+# Sources that share less than this overlap make any weight between them a guess.
+LITTLE_OVERLAP = 0.2
+# Standard errors by which the outcome must lower the log loss to be worth a sentence.
+CLEAR_GAIN = 2.0
+COLUMNS = 100
+
+
+def give_advice(record: ArmDiagnostics, arm: ArmEstimator) -> tuple[str, ...]:
+    """Return when not to trust the arm, and what to do; nothing where nothing is amiss."""
+    said = []
+    if shortage := arm.shortage():
+        said.append(f"{shortage[0].upper()}{shortage[1:]}")
+    else:
+        said += _on_calibration(record)
+    return (*said, *_on_promise(record), *_on_ratio(record, arm), *_on_confounding(record, arm))
+
+
+def _has_no_promise(record: ArmDiagnostics) -> bool:
+    return record.promise.startswith(("none", "not stated"))
+
+
+def _depends_on_weights(record: ArmDiagnostics) -> bool:
+    return "Δ" in record.promise or "½E" in record.promise
+
+
+def _on_calibration(record: ArmDiagnostics) -> list[str]:
+    said = []
+    alpha, rows, size = record.alpha, record.calibration, record.effective_size
+    if rows and size < FEW_ROWS:
+        worth = f"{rows} rows" if round(size, 6) == rows else f"{rows} rows worth {size:.1f} of equal weight"
+        spread = np.sqrt(alpha * (1 - alpha) / (size + 2))
+        said.append(
+            f"Calibration rests on {worth}. The promise is an average over samples; with this one the coverage may "
+            f"well be {spread:.0%} more or less. Use more rows."
+        )
+    if record.largest_share > alpha:
+        said.append(
+            f"One calibration row carries {record.largest_share:.0%} of the weight, more than alpha = {alpha:g}: it "
+            "alone can set the width. Look at that row, or use a method with bounded weights (pooled-dr, transfer)."
+        )
+    if record.first_stage_size is not None and record.first_stage_size < FEW_ROWS:
+        said.append(
+            f"The first stage's weights are worth {record.first_stage_size:.0f} rows: its intervals are little more "
+            "than noise. Use another ratio, pooled-dr or transfer."
+        )
+    if record.infinite:
+        said.append(
+            f"{record.infinite:.0%} of the intervals at the trial's own covariates are infinite. Use a larger alpha, "
+            "more rows, or transfer."
+        )
+    if record.at_edge:
+        said.append(
+            f"{record.at_edge:.0%} of the sets reach the edge of the searched outcomes and are cut off there. Declare "
+            "the outcome's bounds (outcome_range=), or use transfer."
+        )
+    return said
+
+
+def _on_promise(record: ArmDiagnostics) -> list[str]:
+    measure = "Measure its coverage on held-out trial rows (coverage_report)"
+    if _has_no_promise(record):
+        return [f"{record.method} promises no coverage. {measure}, or use transfer."]
+    if _depends_on_weights(record):
+        short = f"{record.method} promises its level less an error of its weights that nobody knows."
+        return [f"{short} {measure}; use transfer where the level must hold."]
+    return []
+
+
+def _on_ratio(record: ArmDiagnostics, arm: ArmEstimator) -> list[str]:
+    said = []
+    if getattr(arm, "ratio_", None) is not None and record.overlap is not None and record.overlap < LITTLE_OVERLAP:
+        said.append(
+            f"Trial and observational rows hardly overlap ({record.overlap:.2f} of 1): the weights are guesses where "
+            "one of the two is missing. Use transfer or naive, which need no overlap."
+        )
+    if record.clipped:
+        said.append(
+            f"The ratio is at its limit on {record.clipped} rows: they are almost surely of one source. Check for a "
+            "covariate that gives the source away, or use transfer."
+        )
+    return said
+
+
+def _on_confounding(record: ArmDiagnostics, arm: ArmEstimator) -> list[str]:
+    if record.log_loss is None or record.log_loss_without_outcome is None or record.log_loss_error is None:
+        return []
+    if record.log_loss_without_outcome - record.log_loss <= CLEAR_GAIN * record.log_loss_error:
+        return []
+    if not (_has_no_promise(record) or _depends_on_weights(record)):
+        then = "The promise holds all the same."
+    elif getattr(arm, "ratio_", None) is None:
+        then = f"Whether {record.method} allows for it is not known."
+    elif weighs_outcome(arm.ratio_):
+        then = f"{record.method} allows for it as far as its ratio is right."
+    else:
+        then = f"{record.method} does not look at outcomes: do not use it here, but transfer or pooled-dr."
+    return [
+        (
+            "Outcomes tell trial from observational rows beyond what covariates tell: hidden confounding, or another "
+            f"shift of the outcome, is likely (hidden_confounding_test tests it). {then}"
+        )
+    ]
+
+
+def summarise(arms: Mapping[Any, ArmDiagnostics], effect: str, arm_alpha: float) -> str:
+    """Return the diagnostics of all arms in words."""
+    records = list(arms.values())
+    first = records[0]
+    parts = [
+        f"{first.method} at alpha = {first.alpha:g}; promised coverage of an outcome: {first.promise}.",
+        f"Effects by {effect}, each of the two steps at {arm_alpha:g}.",
+        "",
+    ]
+    for record in records:
+        parts += [f"Treatment {record.treatment}", *(f"  {line}" for line in _describe(record))]
+    parts += ["", "Before you trust it"]
+    by_advice: dict[str, list[str]] = {}
+    for record in records:
+        for text in record.advice:
+            by_advice.setdefault(text, []).append(str(record.treatment))
+    for text, labels in by_advice.items():
+        who = "" if len(labels) == len(records) else f"Treatment {' and '.join(labels)}: "
+        parts.append(f"- {who}{text}")
+    if not by_advice:
+        parts.append("- Nothing looks amiss. Promises are averages over rows and samples, not for each person.")
+    return "\n".join(_wrap(part) for part in parts)
+
+
+def _wrap(text: str) -> str:
+    """Return a paragraph of at most `COLUMNS` columns; names are not broken at their hyphens."""
+    indent = " " * (len(text) - len(text.lstrip(" -")))
+    return textwrap.fill(text, COLUMNS, subsequent_indent=indent, break_on_hyphens=False)
+
+
+def _describe(record: ArmDiagnostics) -> list[str]:
+    """Return an arm's numbers in a few lines."""
+    calibrate = f"{record.calibration} calibrate"
+    if record.calibration:
+        calibrate += f" (n_eff {record.effective_size:.1f}, heaviest row {record.largest_share:.1%} of the weight)"
+    if record.first_stage_size is not None:
+        calibrate += f"; first stage n_eff {record.first_stage_size:.1f}"
+    lines = [f"rows: {record.observational} observational, {record.trial} trial; {calibrate}"]
+    if record.overlap is not None:
+        lines.append(
+            f"sources: overlap {record.overlap:.2f} of 1; held-out log loss {record.log_loss:.4f} with the outcome, "
+            f"{record.log_loss_without_outcome:.4f} without (standard error of the difference "
+            f"{record.log_loss_error:.4f})"
+        )
+    sets = f"intervals at the trial's covariates: {record.infinite:.1%} infinite"
+    if record.at_edge is not None:
+        sets += f", {record.at_edge:.1%} at the edge of the searched outcomes"
+    if record.clipped is not None:
+        sets += f"; ratio at its limits on {record.clipped} rows of fit"
+    return [*lines, sets]

@@ -1,0 +1,168 @@
+"""A test, arm by arm, of whether outcomes differ between the sources at equal covariates."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.stats import norm
+from sklearn.dummy import DummyClassifier, DummyRegressor
+from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import StratifiedKFold
+
+from confide.encoding import TableEncoder
+from confide.learners import FOLDS, logistic_on_splines, prepared, ridge_on_splines
+from confide.splits import spawn_seeds
+from confide.study import Study
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+# Two rows a fold of each source: with fewer, nothing about the sources can be cross-validated.
+LEAST_ROWS = 2 * FOLDS
+# The test looks at no more observational rows of an arm than this: the trial's are what limits it.
+MOST_ROWS = 20_000
+
+
+@dataclass(frozen=True)
+class ConfoundingTest:
+    """Whether, in one arm, being in the trial is independent of the outcome given the covariates.
+
+    Attributes
+    ----------
+    treatment : label
+        The arm.
+    statistic : float
+        Standard normal where the two are independent; above 0 where observational outcomes are higher.
+    p_value : float
+        Two-sided.
+    bias : float
+        Observational minus trial outcomes at equal covariates, in units of the outcome, averaged with more weight where
+        both sources are present.
+    """
+
+    treatment: Any
+    statistic: float
+    p_value: float
+    bias: float
+
+
+def hidden_confounding_test(X: Any, y: Any, treatment: Any, trial: Any, random_state: Any = 0) -> list[ConfoundingTest]:
+    """Test, arm by arm, whether outcomes differ between trial and observational rows of equal covariates.
+
+    The generalised covariance measure (Shah and Peters, 2020): the residual of the outcome on the covariates times that
+    of the source on the covariates, both cross-fitted over the arm's pooled rows, has mean zero if the source says
+    nothing of the outcome that the covariates do not. Each regression is the best by cross-validated loss of a
+    constant, splines and boosting.
+
+    A rejection means hidden confounding **or** that something else moves the outcome between the two populations, such
+    as an effect modifier that is not among the covariates. No rejection is not evidence of no confounding: the
+    measure averages, so that a bias which changes sign with the covariates can go unseen, and a small trial sees only
+    a large bias. One test an arm: with many arms, mind how many.
+
+    Parameters
+    ----------
+    X : frame or (n, d) array
+        Covariates.
+    y : (n,) array
+        Outcomes.
+    treatment : (n,) array
+        Treatment labels.
+    trial : (n,) boolean array
+        True for rows of the randomised trial.
+    random_state : int, RandomState instance or None
+        Decides the folds.
+
+    Returns
+    -------
+    list of ConfoundingTest
+        One record an arm; its numbers are NaN, with a warning, where a source has fewer than 10 rows of the arm.
+    """
+    study = Study(X, y, treatment, trial)
+    encoded = TableEncoder().fit_transform(study.X)
+    seed, thinning_seed = spawn_seeds(random_state, 2)
+    records = []
+    for label in np.unique(study.treatment).tolist():
+        mine = study.treatment == label
+        in_trial, others = np.flatnonzero(mine & study.trial), np.flatnonzero(mine & ~study.trial)
+        short = {name: len(rows) for name, rows in (("trial", in_trial), ("observational", others))}
+        lacking = [f"{count} {name} rows" for name, count in short.items() if count < LEAST_ROWS]
+        if lacking:
+            warnings.warn(
+                f"treatment {label}: the test needs {LEAST_ROWS} rows of each source; there are "
+                f"{' and '.join(lacking)}. Its numbers are NaN.",
+                stacklevel=2,
+            )
+            records.append(ConfoundingTest(label, np.nan, np.nan, np.nan))
+            continue
+        others = others[np.random.default_rng(thinning_seed).permutation(len(others))[:MOST_ROWS]]
+        chosen = np.concatenate([others, in_trial])
+        records.append(
+            ConfoundingTest(label, *_covariance_test(encoded[chosen], study.y[chosen], ~study.trial[chosen], seed))
+        )
+    return records
+
+
+def _covariance_test(
+    X: NDArray[np.float64], y: NDArray[np.float64], observational: NDArray[np.bool_], seed: int
+) -> tuple[float, float, float]:
+    """Return statistic, p-value and bias of one arm."""
+    folds = list(StratifiedKFold(FOLDS, shuffle=True, random_state=seed).split(X, observational))
+    boosting = {"max_leaf_nodes": 8, "max_iter": 50, "random_state": seed}
+    outcome_models = {
+        "constant": DummyRegressor(),
+        "splines": ridge_on_splines(),
+        "boosting": prepared(HistGradientBoostingRegressor(**boosting)),
+    }
+    source_models = {
+        "constant": DummyClassifier(),
+        "splines": logistic_on_splines(),
+        "free splines": logistic_on_splines(C=10),
+        "boosting": prepared(HistGradientBoostingClassifier(**boosting)),
+    }
+    of_outcome = y - out_of_fold(outcome_models, X, y, folds, squared_errors)
+    of_source = observational - out_of_fold(source_models, X, observational, folds, log_losses)
+    products = of_outcome * of_source
+    spread = products.std()
+    statistic = float(np.sqrt(len(products)) * products.mean() / spread) if spread > 0 else 0.0
+    information = float(of_source @ of_source)
+    bias = float(products.sum() / information) if information > 0 else 0.0
+    return statistic, float(2 * norm.sf(abs(statistic))), bias
+
+
+def out_of_fold(
+    models: Mapping[str, Any], X: NDArray[np.float64], target: NDArray[Any], folds: list[Any], losses: Any
+) -> NDArray[np.float64]:
+    """Return each row's prediction by a model that has not seen it, of the kind with the least loss."""
+    best, least = np.empty(0), np.inf
+    for model in models.values():
+        predicted = np.empty(len(target))
+        for fit, held_out in folds:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ConvergenceWarning)
+                model.fit(X[fit], target[fit])
+            if hasattr(model, "predict_proba"):
+                predicted[held_out] = model.predict_proba(X[held_out])[:, 1]
+            else:
+                predicted[held_out] = model.predict(X[held_out])
+        loss = float(losses(target, predicted).mean())
+        if loss < least:
+            best, least = predicted, loss
+    return best
+
+
+def squared_errors(target: NDArray[Any], predicted: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return each row's squared error."""
+    errors: NDArray[np.float64] = (target - predicted) ** 2
+    return errors
+
+
+def log_losses(target: NDArray[Any], predicted: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return each row's log loss; a probability of 0 or 1 is as good as one in a million."""
+    probability = np.clip(predicted, 1e-6, 1 - 1e-6)
+    return -np.log(np.where(target, probability, 1 - probability))

@@ -1,0 +1,129 @@
+"""Whether new rows look like the trial's: the promises are for the trial's population."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.special import gammaln
+from scipy.stats import kstwobign
+
+from confide.checks import examples
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+# At most this many trial rows are kept, drawn at random, and this many new rows' distributions compared with them.
+TRIAL_ROWS = 2000
+NEW_ROWS = 10_000
+# Fewer trial rows than this say too little of their population.
+LEAST_ROWS = 10
+# Probability, over all columns of one call, that rows from the trial's population are called unlike it.
+LEVEL = 0.001
+# The same for single absurd rows, supposing tails that fall at least like 1/x to this power.
+ABSURD_LEVEL = 0.005
+TAIL = 2.0
+
+
+class PopulationWarning(UserWarning):
+    """New rows look unlike the trial's, whose population the promises are for. The message names the columns."""
+
+
+@dataclass(frozen=True)
+class Population:
+    """The trial's covariates, all arms together, as new rows are compared with them.
+
+    Three things are looked at in each column, a missing value being larger than all others:
+
+    - its distribution, by the two-sample Kolmogorov–Smirnov test;
+    - how many new rows lie beyond the trial's largest or smallest value, by the probability that so many do;
+    - whether a row is absurd: farther out than any of so many rows should be, judged from the trial's most extreme
+      value and a tail that falls like 1/x², on the scale of asinh((x - median)/(quartiles' distance)). With 250 trial
+      rows and one normal column, a single row about 6 standard deviations from the mean.
+
+    The first two suppose nothing of the distribution: together they call rows from the trial's population unlike it in
+    at most one call of a thousand, be it one row or many. The third does so in at most one call of two hundred, unless
+    tails are so heavy that there is no variance.
+
+    Attributes
+    ----------
+    names : tuple of str
+        A name for each column.
+    columns : (rows, columns) array
+        The trial's values, each column in increasing order, missing ones as +∞.
+    """
+
+    names: tuple[str, ...]
+    columns: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, X: NDArray[np.float64], names: Any, seed: int) -> Population:
+        """Keep a random sample of the trial's covariates."""
+        chosen = np.random.default_rng(seed).permutation(len(X))[:TRIAL_ROWS]
+        return cls(tuple(str(name) for name in names), np.sort(_missing_last(X[chosen]), axis=0))
+
+    def unlike(self, X: NDArray[np.float64]) -> str | None:
+        """Return how the rows differ from the trial's; None where they need not."""
+        if len(self.columns) < LEAST_ROWS or not X.size:
+            return None
+        X = _missing_last(X)
+        compared = X[:: -(-len(X) // NEW_ROWS)]
+        level = LEVEL / (3 * X.shape[1])
+        outside, shifted = [], []
+        for name, trial, new, some in zip(self.names, self.columns.T, X.T, compared.T, strict=True):
+            ends = int(np.sum(new > trial[-1])), int(np.sum(new < trial[0]))
+            rare = min(beyond(count, len(new), len(trial)) for count in ends) < level
+            if rare or _absurd(trial, new, ABSURD_LEVEL / (2 * X.shape[1])):
+                outside.append(f"{name} ({sum(ends)} of {len(new)} rows)")
+            elif _same_distribution(trial, some) < level:
+                shifted.append(name)
+        found = [f"outside the trial's range: {examples(outside)}"] * bool(outside)
+        found += [f"distributed otherwise than in the trial: {examples(shifted)}"] * bool(shifted)
+        if not found:
+            return None
+        return (
+            f"new rows look unlike the trial's; {'; '.join(found)}. Every promise is for rows from the trial's "
+            "population: do not rely on it for these, or ask about rows like the trial's."
+        )
+
+
+def beyond(count: int, new: int, trial: int) -> float:
+    """Return the probability that at least ``count`` of the new rows are larger than all trial rows.
+
+    All orders of the rows being equally likely, it is that of the ``count`` largest all being new ones.
+    """
+    both = new + trial
+    chance = gammaln(new + 1) - gammaln(new - count + 1) - gammaln(both + 1) + gammaln(both - count + 1)
+    return float(np.exp(chance))
+
+
+def _missing_last(X: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the values with +∞ where one is missing."""
+    return np.where(np.isnan(X), np.inf, X)
+
+
+def _absurd(trial: NDArray[np.float64], new: NDArray[np.float64], level: float) -> bool:
+    """Return whether a new value is farther out than one of so many should be but with that probability.
+
+    Above the largest of k values the chance of a new one is 1/(k+1), and with a tail like 1/x^a it falls by e^(-a) for
+    each unit on a logarithmic scale, which asinh is far from the median.
+    """
+    trial, new = trial[np.isfinite(trial)], new[np.isfinite(new)]
+    if not len(new) or len(np.unique(trial)) < LEAST_ROWS:
+        return False
+    first, median, third = np.quantile(trial, [0.25, 0.5, 0.75])
+    scale = (third - first) or trial.std()
+    margin = max(np.log(len(new) / (level * (len(trial) + 1))) / TAIL, 0.0)
+    low, high = np.arcsinh((trial[[0, -1]] - median) / scale)
+    farthest = np.arcsinh((np.array([new.min(), new.max()]) - median) / scale)
+    return bool(farthest[0] < low - margin or farthest[1] > high + margin)
+
+
+def _same_distribution(trial: NDArray[np.float64], new: NDArray[np.float64]) -> float:
+    """Return the Kolmogorov–Smirnov p-value; the trial's values are sorted. Ties make it larger, never smaller."""
+    new = np.sort(new)
+    points = np.concatenate([trial, new])
+    shares = [np.searchsorted(values, points, side="right") / len(values) for values in (trial, new)]
+    distance = np.abs(shares[0] - shares[1]).max()
+    return float(kstwobign.sf(distance * np.sqrt(len(trial) * len(new) / len(points))))

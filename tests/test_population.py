@@ -1,0 +1,157 @@
+"""Whether new rows are called unlike the trial's: seldom if they are like them, always if they are not."""
+
+import itertools
+import math
+import re
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+from sklearn.linear_model import LinearRegression
+from sklearn.preprocessing import StandardScaler
+
+from confide import CounterfactualIntervals, PopulationWarning, Transfer, stack
+from confide.datasets import synthetic
+from confide.population import LEVEL, Population, beyond
+from helpers import study_arrays
+
+X, Y, TREATMENT, TRIAL = study_arrays(n=400, m=200)
+MODEL = CounterfactualIntervals(Transfer(base=LinearRegression()), random_state=0).fit(X, Y, TREATMENT, TRIAL)
+
+
+def population(X):
+    return Population.of(X, [f"x{column}" for column in range(X.shape[1])], seed=0)
+
+
+def test_the_probability_to_lie_beyond_by_brute_force():
+    for new, trial in itertools.product(range(1, 5), range(1, 4)):
+        places = list(itertools.combinations(range(new + trial), new))  # which ranks are the new rows'
+        for count in range(new + 1):
+            top = set(range(new + trial - count, new + trial))
+            expected = np.mean([top <= set(chosen) for chosen in places])
+            assert beyond(count, new, trial) == pytest.approx(expected)
+
+
+DRAWS = {
+    "normal": lambda rng, size: rng.standard_normal(size),
+    "lognormal": lambda rng, size: np.exp(rng.standard_normal(size)),
+    "t with 3 degrees": lambda rng, size: rng.standard_t(3, size),
+    "the paper's": lambda rng, size: synthetic(size[0], d=size[1], random_state=rng.integers(2**31)).X,
+    "rare category": lambda rng, size: (rng.uniform(size=size) < 0.004).astype(float),
+    "ratings": lambda rng, size: rng.integers(1, 6, size).astype(float),
+    "mostly zero": lambda rng, size: np.where(rng.uniform(size=size) < 0.7, 0.0, rng.exponential(size=size)),
+    "missing": lambda rng, size: np.where(rng.uniform(size=size) < 0.1, np.nan, rng.standard_normal(size)),
+}
+
+
+@pytest.mark.parametrize("kind", DRAWS)
+def test_rows_of_the_trials_population_are_seldom_called_unlike_it(kind):
+    """At most one call of a hundred is promised; the decision rule is a binomial test at 1 %."""
+    rng = np.random.default_rng(0)
+    for m, batch, columns in [(250, 1, 5), (250, 5, 5), (40, 30, 3), (250, 200, 5), (250, 3000, 2), (12, 500, 2)]:
+        calls = 200
+        alarms = sum(
+            population(DRAWS[kind](rng, (m, columns))).unlike(DRAWS[kind](rng, (batch, columns))) is not None
+            for _ in range(calls)
+        )
+        assert stats.binom.sf(alarms - 1, calls, 0.01) > 0.01 / 6, (m, batch, columns, alarms)
+
+
+def test_the_exact_tests_hold_their_level(monkeypatch):
+    """Without the third check the level is 0.1 % whatever the distribution: none in Cauchy's, however many rows."""
+    monkeypatch.setattr("confide.population._absurd", lambda *_: False)
+    rng = np.random.default_rng(1)
+    calls, alarms = 1000, 0
+    for _ in range(calls):
+        trial = population(rng.standard_cauchy((100, 2)))
+        alarms += trial.unlike(rng.standard_cauchy((100, 2))) is not None
+    assert stats.binom.sf(alarms - 1, calls, LEVEL) > 0.01
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda new: new[:1] + 1000, r"outside the trial's range: x0 \(1 of 1 rows\), x1 \(1 of 1 rows\)"),
+        (lambda new: np.add(new[:4], [6, 0]), r"outside the trial's range: x0 \(4 of 4 rows\)\. "),
+        (lambda new: np.add(new[:200], [1, 0]), "distributed otherwise than in the trial: x0"),
+        (lambda new: new[:200] * [1, 0.2], "distributed otherwise than in the trial: x1"),
+        (lambda new: np.where([True, False], np.nan, new[:50]), r"outside the trial's range: x0 \(50 of 50 rows\)"),
+        (lambda new: np.concatenate([new[:999], [[0, 1e9]]]), r"outside the trial's range: x1"),
+    ],
+)
+def test_other_rows_are_called_unlike(change, words):
+    rng = np.random.default_rng(2)
+    new = rng.standard_normal((1000, 2))
+    trial = population(rng.standard_normal((250, 2)))
+    found = trial.unlike(change(new))
+    assert found is not None
+    assert re.search(words, found)
+    assert trial.unlike(new[:200]) is None
+    assert trial.unlike(new[:0]) is None
+
+
+def test_a_handful_of_trial_rows_calls_nothing_unlike():
+    assert population(np.zeros((9, 1))).unlike(np.full((100, 1), 1e9)) is None
+    assert population(np.zeros((20, 1))).unlike(np.full((100, 1), 1e9)) is not None
+
+
+QUESTIONS = {
+    "predict": lambda model, X: model.predict(X, 1),
+    "predict_interval": lambda model, X: model.predict_interval(X, 1),
+    "predict_set": lambda model, X: model.predict_set(X, 1),
+    "predict_effect": lambda model, X: model.predict_effect(X),
+    "predict_effect_interval": lambda model, X: model.predict_effect_interval(X),
+}
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_every_prediction_warns_once_in_the_callers_name(question):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        QUESTIONS[question](MODEL, np.full((3, 1), 1e6))
+        QUESTIONS[question](MODEL, np.full((1, 1), X[TRIAL].mean()))
+    assert [warning.category for warning in caught] == [PopulationWarning]
+    assert caught[0].filename == __file__
+    assert "promise is for rows from the trial's population" in str(caught[0].message)
+
+
+def test_copies_warn_too():
+    with pytest.warns(PopulationWarning):
+        MODEL.with_alpha(0.3).predict(np.full((3, 1), 1e6), 0)
+
+
+def test_columns_are_named_as_the_caller_knows_them():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {"t": TREATMENT, "y": Y, "age": rng.normal(50, 10, len(Y)), "sex": rng.choice(["f", "m"], len(Y))}
+    )
+    study = stack(frame[~TRIAL], frame[TRIAL], treatment="t", outcome="y")
+    fitted = CounterfactualIntervals(Transfer(base=LinearRegression())).fit(*study)
+    women = pd.DataFrame({"age": rng.normal(50, 10, 300), "sex": "f"})
+    with pytest.warns(PopulationWarning, match="distributed otherwise than in the trial: sex = f, sex = m"):
+        fitted.predict(women, 0)
+    with pytest.warns(PopulationWarning, match=r"outside the trial's range: age \(1 of 1 rows\)"):
+        fitted.predict(pd.DataFrame({"age": [5e4], "sex": ["f"]}), 0)
+
+
+def test_an_encoder_without_names_still_has_columns():
+    class Plain(StandardScaler):
+        get_feature_names_out = property()
+
+    fitted = CounterfactualIntervals(Transfer(base=LinearRegression()), encoder=Plain()).fit(X, Y, TREATMENT, TRIAL)
+    with pytest.warns(PopulationWarning, match="column 0"):
+        fitted.predict(np.full((3, 1), 1e6), 0)
+
+
+def test_the_level_is_shared_by_all_columns():
+    """One column of a hundred shifted by as little as a single column would show stays silent."""
+    rng = np.random.default_rng(4)
+    trial, new = rng.standard_normal((200, 100)), rng.standard_normal((200, 100))
+    distance = next(
+        shift for shift in np.arange(0.3, 1.5, 0.01) if population(trial[:, :1]).unlike(new[:, :1] + shift) is not None
+    )
+    shifted = new + distance * (np.arange(100) == 0)
+    assert population(trial).unlike(shifted) is None
+    assert math.isclose(LEVEL, 0.001)
