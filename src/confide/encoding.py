@@ -98,6 +98,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     ----------
     columns_ : list
         How each column is encoded.
+    feature_names_in_ : array
+        Names of the columns, where there are any.
     """
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002  (scikit-learn's signature)
@@ -110,6 +112,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self.by_name_ = is_frame(X)
         self.columns_ = [_learn_column(name, table.column(name)) for name in table.column_names]
         self.n_features_in_ = len(self.columns_)
+        if self.by_name_:
+            self.feature_names_in_ = np.array(table.column_names, dtype=object)
         return self
 
     def transform(self, X: Any) -> NDArray[np.float64]:
