@@ -7,7 +7,7 @@ READY := $(VENV)/.ready
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-long lint format bench study-methods study-ratios study-confounding study-theorem promises lock clean
+.PHONY: help setup demo test test-long lint format bench study-methods study-default study-ratios study-confounding study-theorem promises lock clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*?## ' $(MAKEFILE_LIST) | awk -F ':.*?## ' '{printf "  make %-17s %s\n", $$1, $$2}'
@@ -24,7 +24,7 @@ setup: $(READY) ## Make .venv with the pinned development tools and confide itse
 demo: $(READY) ## Every method on synthetic data, on screen
 	$(BIN)/confide demo
 
-test: $(READY) ## The tests (about two minutes)
+test: $(READY) ## The tests (a few minutes)
 	$(ONE_THREAD) $(BIN)/pytest -n 2
 
 test-long: $(READY) ## The long Monte Carlo tests at the paper's setting
@@ -44,6 +44,9 @@ bench: $(READY) ## Speed and memory, as ratios in one run
 
 study-methods: $(READY) ## docs/methods.md: every method at the paper's setting (about half an hour)
 	$(ONE_THREAD) $(BIN)/python scripts/studies.py methods
+
+study-default: $(READY) ## docs/default.md: every method and plain baselines, synthetic and real data (70 minutes)
+	$(ONE_THREAD) $(BIN)/python scripts/studies.py default
 
 study-ratios: $(READY) ## docs/ratios.md: every density ratio against a known one (minutes)
 	$(ONE_THREAD) $(BIN)/python scripts/studies.py ratios

@@ -7,6 +7,7 @@ import sys
 import kernel_ratio
 import paper_methods
 import permutation
+import persistence
 import quantile
 import refits
 import split_wtcp
@@ -17,6 +18,7 @@ BENCHMARKS = {
     "split_wtcp": split_wtcp.main,
     "refits": refits.main,
     "permutation": permutation.main,
+    "persistence": persistence.main,
     "kernel_ratio": kernel_ratio.main,
     "paper_methods": paper_methods.main,
 }

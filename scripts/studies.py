@@ -19,6 +19,7 @@ from typing import Any
 from joblib import Parallel, delayed
 from sklearn.ensemble import GradientBoostingRegressor
 
+import study_default
 from confide import METHODS, InfiniteIntervalWarning, method
 from confide.experiments import theorem as theorem_1
 from confide.experiments.confounding import Rejection, repeat_test
@@ -83,18 +84,21 @@ CONFOUNDING_CASES = [
     *(("no confounding", n, m, d) for n, m, d in [(10_000, 250, 1), (10_000, 1000, 1), (10_000, 100, 1)]),
     *(("no confounding", n, m, d) for n, m, d in [(2000, 1000, 1), (2000, 250, 1), (2000, 100, 1), (2000, 50, 1)]),
     ("no confounding", 2000, 250, 5),
+    ("no confounding, STAR", 1400, 400, 9),
     ("selected by the outcome", 4000, 400, 3),
     ("selected by the outcome", 4000, 100, 3),
     ("selected, sign changes with x", 4000, 400, 3),
+    ("selected by the outcome, STAR", 1500, 400, 9),
 ]
 CONFOUNDING_SETTING = (
     "`hidden_confounding_test` at level 5 %; made by `make study-confounding`, {seeds} repetitions of cases without "
     "confounding and a third of that of the others. *No confounding*: the paper's data with X = U. *Selected by the "
     "outcome*: a linear outcome (R² = 0.2) whose observational rows were seen with probability 1/(1 + exp(∓1.2 z)), "
     "z the standardised outcome, so that the bias is positive in arm 0 and negative in arm 1; *sign changes*: the "
-    "same, with the sign of the first covariate, so that it averages to nothing and the test cannot see it. Rows are "
-    "those of both arms together; shares of rejections with their standard errors; bias is the mean estimate of "
-    "observational minus trial outcomes; seconds are those of both arms."
+    "same, with the sign of the first covariate, so that it averages to nothing and the test cannot see it; *STAR*: "
+    "real pupils, taken at random or by their scores in the same way, about so many. Rows are those of both arms "
+    "together; shares of rejections with their standard errors; bias is the mean estimate of observational "
+    "minus trial outcomes; seconds are those of both arms."
 )
 
 # The setting, and how many observational rows stand in for n in the simulation.
@@ -131,6 +135,17 @@ def repeat(name: str, base: str, seed: int) -> list[dict[str, Any]]:
         warnings.simplefilter("ignore", InfiniteIntervalWarning)  # the table counts them
         results: list[Result] = repeat_synthetic(name, method(name, **params), seed)
     return [{"base": base, **asdict(result)} for result in results]
+
+
+def default(seeds: int, jobs: int, only: list[str]) -> None:
+    """Compare all methods with plain baselines in every cell, or only in the cells named."""
+    kept = [row for row in read_csv("default.csv") if row["cell"] not in only] if only else []
+    write_csv("default.csv", study_default.in_order(kept + study_default.compare_all(seeds, jobs, only)))
+
+
+def default_page() -> str:
+    """Return the page that the repetitions make."""
+    return study_default.page(read_csv("default.csv"))
 
 
 def methods(seeds: int, jobs: int, only: list[str]) -> None:
@@ -233,7 +248,7 @@ def confounding(seeds: int, jobs: int, only: list[str]) -> None:
         if only and case[0] not in only:
             continue
         # A size near 5 % takes more repetitions to see than a power near 1.
-        repetitions = seeds if case[0] == "no confounding" else -(-seeds // 3)
+        repetitions = seeds if case[0].startswith("no confounding") else -(-seeds // 3)
         found = Parallel(jobs, verbose=1)(delayed(repeat_test)(*case, seed) for seed in range(repetitions))
         rows += [count_rejections(records) for records in zip(*found, strict=True)]
     write_csv("confounding.csv", kept + rows)
@@ -360,6 +375,7 @@ def escape(text: str) -> str:
 
 STUDIES = {
     "methods": (methods, methods_page),
+    "default": (default, default_page),
     "ratios": (ratios, ratios_page),
     "confounding": (confounding, confounding_page),
     "theorem": (theorem, theorem_page),

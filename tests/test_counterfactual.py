@@ -186,7 +186,7 @@ def test_wcp_gets_the_population_of_all_arms():
             "treatment 1: Transfer needs at least 1 trial",
         ),
         (
-            {},
+            {"method": "transfer"},
             {"treatment": np.where(TRIAL, TREATMENT, 0)},
             "treatment 1: Transfer needs .* got 0. Treatments by table: observational 0; trial 0, 1",
         ),

@@ -197,6 +197,8 @@ def test_promises_follow_levels_and_refits():
     rows = arm_rows(n=12, m=40)
     refit = CounterfactualIntervals(WSCPDR(**parts, refit=True)).fit(rows[0], rows[1], np.zeros(52), rows[2])
     assert refit.diagnostics_[0].promise == "none proved with refit=True"
+    letter = CounterfactualIntervals(WTCPDR(ratio=LOGISTIC, ratio_rows="all", random_state=0, **FAST))
+    assert letter.fit(X, Y, TREATMENT, TRIAL).diagnostics_[1].promise == "none proved with ratio_rows='all'"
 
 
 def test_diagnostics_are_lazy_and_follow_copies(model):

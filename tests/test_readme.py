@@ -16,11 +16,14 @@ def test_the_table_of_promises_is_up_to_date():
     assert done.returncode == 0, done.stderr
 
 
-def test_every_python_block_runs(capsys):
+def test_every_python_block_runs(capsys, tmp_path, monkeypatch):
+    """One after the other, as a reader would."""
+    monkeypatch.chdir(tmp_path)
+    names = {}
     blocks = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
     assert blocks
     for block in blocks:
-        exec(compile(block, "README.md", "exec"), {})  # noqa: S102
+        exec(compile(block, "README.md", "exec"), names)  # noqa: S102
     assert "lower" in capsys.readouterr().out
 
 
@@ -43,7 +46,7 @@ def test_contributing_quotes_real_code():
 
 def test_the_pages_of_studies_are_those_of_their_csv():
     """No cell was typed by hand."""
-    for study in ("methods", "ratios", "confounding", "theorem"):
+    for study in ("methods", "default", "ratios", "confounding", "theorem"):
         command = [sys.executable, ROOT / "scripts" / "studies.py", study, "--check"]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from confide.methods.wcp import WCP
     from confide.methods.wscp_dr import WSCPDR
     from confide.methods.wtcp_dr import WTCPDR
+    from confide.persistence import load
     from confide.population import PopulationWarning
     from confide.study import Study, stack
 
@@ -32,6 +33,7 @@ __all__ = [
     "PopulationWarning",
     "Study",
     "Transfer",
+    "load",
     "method",
     "stack",
 ]
@@ -53,6 +55,7 @@ _HOMES = {
     "WCP": "methods.wcp",
     "WSCPDR": "methods.wscp_dr",
     "WTCPDR": "methods.wtcp_dr",
+    "load": "persistence",
     "method": "methods.registry",
     "stack": "study",
 }

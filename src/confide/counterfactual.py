@@ -6,7 +6,7 @@ import copy
 import warnings
 from collections.abc import Hashable
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -20,6 +20,7 @@ from confide.diagnostics import ASKED_ROWS, ArmDiagnostics, ArmSample, diagnose
 from confide.effects import check_effect
 from confide.encoding import TableEncoder
 from confide.intervals import InfiniteIntervalWarning, Intervals, IntervalSets
+from confide.labels import Labelled
 from confide.methods.registry import METHODS
 from confide.methods.registry import method as method_by_name
 from confide.population import Population, PopulationWarning
@@ -27,12 +28,14 @@ from confide.splits import Rows, spawn_seeds
 from confide.study import Study
 
 if TYPE_CHECKING:
+    import os
+
     from numpy.typing import NDArray
 
     from confide.methods._arm import ArmEstimator
 
 
-class CounterfactualIntervals(BaseEstimator):
+class CounterfactualIntervals(Labelled, BaseEstimator):
     """Prediction intervals for the outcome under each treatment, and for individual treatment effects.
 
     Parameters
@@ -75,6 +78,8 @@ class CounterfactualIntervals(BaseEstimator):
     probability, and that no unit stands in both tables. New rows that look unlike the trial's are answered with a
     `PopulationWarning`.
     """
+
+    _by_label: ClassVar = ("arms_", "rows_", "samples_")
 
     def __init__(
         self,
@@ -168,6 +173,17 @@ class CounterfactualIntervals(BaseEstimator):
         )
         other._warn_of_shortage()  # noqa: SLF001
         return other
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted model to a file that `confide.load` reads without running code; whole or not at all.
+
+        The file holds rows of the study, as the model does: calibration scores, samples for the diagnostics and, with
+        nested effects and methods of two stages, the rows they learn from anew. Handle it as you handle the tables.
+        """
+        from confide.persistence import save  # noqa: PLC0415  (only who saves needs skops)
+
+        check_is_fitted(self)
+        save(self, path)
 
     @cached_property
     def diagnostics_(self) -> dict[Any, ArmDiagnostics]:

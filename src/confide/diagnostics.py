@@ -238,11 +238,11 @@ def diagnose(label: Any, arm: ArmEstimator, sample: ArmSample, X: NDArray[np.flo
     if arm.searches() and arm.outcome_range_ is None:
         low, high = arm.grid_[[0, -1]]
         at_edge = float(np.mean((hulls.lower <= low) | (hulls.upper >= high)))
-    known = registered(arm)
+    method, promise = name_and_promise(arm)
     record = ArmDiagnostics(
         treatment=label,
-        method=type(arm).__name__ if known is None else known.name,
-        promise="not stated" if known is None else _promise(known, arm),
+        method=method,
+        promise=promise,
         alpha=float(arm.alpha),
         observational=sample.counts[0],
         trial=sample.counts[1],
@@ -281,6 +281,12 @@ def _tell_apart(sample: ArmSample, seed: int) -> dict[str, Any]:
     return dict(zip(names, map(float, (min(overlap, 1.0), losses[0].mean(), losses[1].mean(), error)), strict=True))
 
 
+def name_and_promise(arm: ArmEstimator) -> tuple[str, str]:
+    """Return the name of a fitted arm's method, or its class where it has none, and what it may promise."""
+    known = registered(arm)
+    return (type(arm).__name__, "not stated") if known is None else (known.name, _promise(known, arm))
+
+
 def registered(arm: ArmEstimator) -> Method | None:
     """Return the method in METHODS that a fitted arm is; None for an estimator that is none of them."""
     params = arm.get_params(deep=False)
@@ -299,6 +305,8 @@ def _promise(record: Method, arm: ArmEstimator) -> str:
     holds_intervals = record.promise.startswith("≥ 1-2α")
     if holds_intervals and getattr(arm, "refit", False):
         return "none proved with refit=True"
+    if getattr(arm, "ratio_rows", "fit") == "all":
+        return "none proved with ratio_rows='all'"
     levels = getattr(arm, "levels", None)
     if levels is None or not record.promise.startswith("≥"):
         return record.promise

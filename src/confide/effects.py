@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from confide.conformal.quantile import Calibration
 from confide.conformal.transductive import widened_range
 from confide.ends import IntervalEnds
 from confide.intervals import Intervals, count_rows, shortage
+from confide.labels import Labelled
 from confide.splits import Rows, split
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from confide.methods._arm import ArmEstimator
 
 
-class Effect(ABC):
+class Effect(Labelled, ABC):
     """How intervals of two arms become an interval for Y(treated) - Y(control)."""
 
     @abstractmethod
@@ -47,6 +48,8 @@ class Bonferroni(Effect):
 
     Promise: coverage ≥ 1 - 2·arm_alpha where each arm's interval covers ≥ 1 - arm_alpha, by the union bound.
     """
+
+    _by_label: ClassVar = ("arms_",)
 
     def fit(
         self,
@@ -90,6 +93,8 @@ class Nested(Effect):
     the effect is asked for) covers ≥ 1 - arm_alpha, whatever the confounding in the treated arm; ``exact=False``
     leaves out the last quantile, and has no promise.
     """
+
+    _by_label: ClassVar = ("controls_", "pairs_")
 
     def __init__(self, *, exact: bool) -> None:
         self.exact = exact

@@ -2,27 +2,61 @@
 
 from __future__ import annotations
 
+import errno
 import os
-import tempfile
+import secrets
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import IO, TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
 @contextmanager
-def atomic_write(path: str | Path) -> Iterator[BinaryIO]:
-    """Yield a file to write bytes to; it takes the path's name when the block ends, and vanishes if it raises."""
-    target = Path(path)
-    descriptor, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
-    try:
-        with open(descriptor, "wb") as file:
+def atomic_write(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
+    """Give a binary file to write to, and put it in the place of ``path`` once all of it is on the disk.
+
+    Whoever reads ``path`` sees the old content or the new, never a part: the bytes go to a temporary file in the same
+    directory, which is renamed at the end. If the block or the disk fails, the temporary file is removed and what was
+    there before is still there. A link is followed, and a file that was there keeps its permissions. What is no plain
+    file, such as a pipe, is written to as it is.
+
+    Examples
+    --------
+    >>> with atomic_write("intervals.csv") as file:  # doctest: +SKIP
+    ...     file.write(b"lower,upper")
+    """
+    target = Path(os.path.realpath(path))
+    if target.is_dir():
+        raise IsADirectoryError(errno.EISDIR, "a file cannot take the place of a directory", str(path))
+    if target.exists() and not target.is_file():
+        with target.open("wb") as file:
             yield file
-            file.flush()
-            os.fsync(file.fileno())
-        Path(name).replace(target)
+        return
+    temporary = target.with_name(f".{target.name[:100]}.{secrets.token_hex(8)}.tmp")
+    try:
+        with temporary.open("xb") as file:
+            yield file
+        if target.exists():
+            temporary.chmod(target.stat().st_mode & 0o777)
+        _sync(temporary, os.O_RDWR)
+        temporary.replace(target)
     except BaseException:
-        Path(name).unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise
+    if hasattr(os, "O_DIRECTORY"):  # elsewhere a directory cannot be opened
+        _sync(target.parent, os.O_RDONLY | os.O_DIRECTORY)
+
+
+def _sync(path: Path, flags: int) -> None:
+    """Wait until a file, or the names in a directory, are on the disk."""
+    descriptor = os.open(path, flags)
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        # Some network file systems cannot do this for a directory; the file itself is whole by then.
+        if error.errno != errno.EINVAL or not path.is_dir():
+            raise
+    finally:
+        os.close(descriptor)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import joblib
 import numpy as np
+from scipy.interpolate import BSpline
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, TransformerMixin, clone
 from sklearn.compose import ColumnTransformer
 from sklearn.dummy import DummyRegressor
@@ -188,9 +189,23 @@ def logistic_on_splines(C: float = 0.1) -> Pipeline:
 
 def _splines() -> list[Any]:
     """Return the steps from columns to scaled splines of the continuous ones."""
-    splines = SplineTransformer(knots="quantile", extrapolation="linear")
+    splines = Splines(knots="quantile", extrapolation="linear")
     columns = ColumnTransformer([("splines", splines, _continuous)], remainder="passthrough")
     return [SeenColumns(), columns, StandardScaler()]
+
+
+class Splines(SplineTransformer):
+    """Cubic splines whose saved state is knots and coefficients, checked by scipy when they are read again."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = dict(super().__getstate__())
+        if "bsplines_" in state:
+            state["bsplines_"] = [(each.t, each.c, each.k, each.extrapolate) for each in self.bsplines_]
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        bsplines = {"bsplines_": [BSpline(*each) for each in state["bsplines_"]]} if "bsplines_" in state else {}
+        super().__setstate__({**state, **bsplines})
 
 
 class SeenColumns(TransformerMixin, BaseEstimator):

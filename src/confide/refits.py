@@ -32,8 +32,9 @@ Answer = TypeVar("Answer")
 
 # Candidates spread over the domain before the changes between neighbours are bisected.
 SCAN = 8
-# Residuals that differ by less than this share of the searched range differ by rounding alone.
+# Residuals that differ by less than this share of the outcomes' range, and of the largest of them, are tied.
 SLACK = 1e-10
+ROUNDING = 64 * float(np.finfo(np.float64).eps)
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,8 @@ class Refits:
     """What a refit needs: the rows that stay, in an order drawn by the seed, and how to learn, score and weigh.
 
     A learner may look at the order of its rows, or break ties by it. Rows that calibrate and the new row must be
-    treated alike, so the new row takes a place among the others that is drawn like theirs.
+    treated alike, so the new row takes a place among the others that is drawn like theirs: that is alike on
+    average over the seed.
 
     Attributes
     ----------

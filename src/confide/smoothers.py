@@ -30,7 +30,6 @@ from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import FeatureUnion, Pipeline
 from sklearn.preprocessing import (
     Binarizer,
-    FunctionTransformer,
     KBinsDiscretizer,
     MaxAbsScaler,
     MinMaxScaler,
@@ -45,7 +44,7 @@ from sklearn.preprocessing import (
     StandardScaler,
 )
 
-from confide.learners import SeenColumns
+from confide.learners import SeenColumns, Splines
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -53,7 +52,6 @@ if TYPE_CHECKING:
 # Transformers that never look at y. A transformer may use y without a tag that says so: only what was read is here.
 LABEL_FREE = {
     Binarizer,
-    FunctionTransformer,
     KBinsDiscretizer,
     MaxAbsScaler,
     MinMaxScaler,
@@ -69,6 +67,7 @@ LABEL_FREE = {
     SeenColumns,
     SimpleImputer,
     SplineTransformer,
+    Splines,
     StandardScaler,
 }
 # Metrics of k-NN by scikit-learn's name, and what scipy calls them.

@@ -9,6 +9,9 @@ to be tried. With d_i = e_i - ē and u = e - ē ≥ 0,
 
 so that u is in iff it is at most the quantile of the scores d_i (d_i ≥ 0) and -d_i·(m+1)/(m-1) (d_i < 0); and below the
 mean likewise, mirrored. The set is one interval of residuals, the same for every new row.
+
+Exchangeability needs ties to be ties: |e_i - c| = |e - c| must count for neither row, whichever is new. The stretched
+scores are rounded, so residuals that differ by rounding alone are told apart by a slack that only enlarges the set.
 """
 
 from __future__ import annotations
@@ -38,23 +41,18 @@ class CentredCalibration:
     below: Calibration
 
     @classmethod
-    def of(cls, centred: ArrayLike) -> CentredCalibration:
-        """Return the calibration of residuals from which their mean was taken."""
+    def of(cls, centred: ArrayLike, slack: float = 0.0) -> CentredCalibration:
+        """Return the calibration of residuals from which their mean was taken; those within the slack are tied."""
         centred = np.asarray(centred, dtype=np.float64)
         rows = len(centred)
         # A single residual is always as far from the mean of two as the new one is, and never nearer.
         near = np.abs(centred) if rows > 1 else np.full(rows, np.inf)
         far = near * (rows + 1) / max(rows - 1, 1)
         return cls(
-            above=Calibration.of(np.where(centred >= 0, near, far)),
-            below=Calibration.of(np.where(centred <= 0, near, far)),
+            above=Calibration.of(np.where(centred >= 0, near, far) + slack),
+            below=Calibration.of(np.where(centred <= 0, near, far) + slack),
         )
 
     def quantiles(self, alpha: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return how far the set reaches below and above the mean; +∞ where there are too few residuals."""
         return self.below.quantile(alpha), self.above.quantile(alpha)
-
-    def contains(self, centred: NDArray[np.float64], alpha: Any) -> NDArray[np.bool_]:
-        """Return whether new residuals, as they lie around the mean of the others, are in the set."""
-        sides = self.above.contains(centred, alpha), self.below.contains(-centred, alpha)
-        return np.where(centred >= 0, *sides)

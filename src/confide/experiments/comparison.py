@@ -37,6 +37,8 @@ BASELINES: dict[str, Any] = {
     "ridge": make_pipeline(StandardScaler(), RidgeCV(np.logspace(-2, 4, 13))),
     "GradientBoostingRegressor": GradientBoostingRegressor(),
 }
+# The same around a constant with every trial row: what calibrating on all of them is worth by itself.
+ALL_ROWS = "constant, all trial rows"
 GUARD = 0.05
 # Levels at which the width at equal coverage is looked for, from the narrowest intervals to the widest.
 LEVELS = (0.4, 0.3, 0.25, 0.2, 0.175, 0.15, 0.125, 0.1, 0.08, 0.06, 0.04, 0.02)
@@ -80,6 +82,8 @@ class Outcome:
 def configurations() -> dict[str, ArmEstimator]:
     """Return what is compared, unfitted: the baselines, every method, and what else its base model can learn on."""
     compared = {f"{name}, trial alone": method("naive", base=clone(base)) for name, base in BASELINES.items()}
+    # Centred, a constant of whatever rows is the mean of the trial's: full conformal prediction on the trial alone.
+    compared[ALL_ROWS] = method("transfer-centred", base=DummyRegressor())
     compared |= {name: method(name) for name in METHODS}
     for name in ("transfer", "pooled-dr", "wscp-dr-exact", "wscp-dr-calibrated"):
         # What observational rows alone teach is the default; transfer on the trial is naive.
@@ -149,10 +153,9 @@ def _ask(unfitted: ArmEstimator, setting: Setting, seed: int) -> tuple[float, fl
         if "observational row" not in str(error):
             raise
         return (np.nan,) * 4
-    intervals = arm.predict_interval(setting.test.X)
-    covered = arm.predict_set(setting.test.X).contains(setting.test.y).mean()
-    width, infinite = intervals.width.mean(), intervals.infinite.mean()
-    return float(covered), float(width), float(infinite), _equal_width(arm, setting.test)
+    sets = arm.predict_set(setting.test.X)
+    covered, hulls = sets.contains(setting.test.y).mean(), sets.hull()
+    return float(covered), float(hulls.width.mean()), float(hulls.infinite.mean()), _equal_width(arm, setting.test)
 
 
 def _equal_width(arm: ArmEstimator, test: Rows) -> float:

@@ -10,8 +10,8 @@ import numpy as np
 from scipy.special import expit
 
 from confide.confounding import hidden_confounding_test
-from confide.datasets import synthetic
-from confide.study import Study
+from confide.datasets import load_star, synthetic
+from confide.study import Study, stack
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -70,15 +70,26 @@ def tilted(n: int, m: int, d: int, seed: int, *, sign_changes: bool = False) -> 
     return Study(X, y, treatment, np.repeat([False, True], [len(part[1]) for part in parts]))
 
 
+def star(m: int, seed: int, *, confounding: float) -> Study:
+    """Return Project STAR with m trial pupils; the observational ones are selected by their scores, or at random."""
+    data = load_star(confounding=confounding, trial_size=m, random_state=seed)
+    return stack(data.observational, data.trial, treatment=str(data.treatment), outcome=data.outcome)
+
+
 CASES: dict[str, Callable[[int, int, int, int], Study]] = {
     "no confounding": unconfounded,
     "selected by the outcome": tilted,
     "selected, sign changes with x": lambda *sizes: tilted(*sizes, sign_changes=True),
+    "no confounding, STAR": lambda _n, m, _d, seed: star(m, seed, confounding=0.0),
+    "selected by the outcome, STAR": lambda _n, m, _d, seed: star(m, seed, confounding=1.2),
 }
 
 
 def repeat_test(case: str, n: int, m: int, d: int, seed: int) -> list[Rejection]:
-    """Return the test's answers, one an arm, for n observational and m trial rows over both arms."""
+    """Return the test's answers, one an arm, for n observational and m trial rows over both arms.
+
+    The pupils of STAR are as many as there are, with 9 covariates: there n and d only label the record.
+    """
     X, y, treatment, trial = CASES[case](n, m, d, seed)
     started = time.perf_counter()
     records = hidden_confounding_test(X, y, treatment, trial, random_state=seed)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
+
 from confide.conformal.centred import CentredCalibration
 from confide.intervals import Intervals, IntervalSets
 from confide.learners import BASE_ON, check_base_on
@@ -12,10 +14,12 @@ from confide.ratio import ClassifierRatio
 from confide.scores import AbsoluteResidual, Shifted
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from confide.conformal import Calibration
+
+# What sums and differences of outcomes and predictions may be off by, as a share of the largest of them.
+ROUNDING = 64 * float(np.finfo(np.float64).eps)
 
 
 class Transfer(ArmEstimator):
@@ -79,8 +83,8 @@ class Transfer(ArmEstimator):
         self.calibration_: Calibration = self._calibrate(calibration)
 
     def _fit_centred(self, arm: Arm) -> None:
-        if not isinstance(self.score_, AbsoluteResidual):
-            raise ValueError(  # noqa: TRY004  (a bad value of a parameter)
+        if type(self.score_) is not AbsoluteResidual:
+            raise ValueError(
                 f"base_on='centred' takes absolute residuals, got score={self.score!r}. Use score='absolute', or "
                 "base_on='grounded'."
             )
@@ -88,21 +92,25 @@ class Transfer(ArmEstimator):
             self._fit_on_trial_alone(arm)
             return
         self.base_ = self._learn(arm.observational, arm)
-        bias = float((arm.trial.y - self._predict_base(arm.trial.X)).mean())
+        prediction = self._predict_base(arm.trial.X)
+        bias = float((arm.trial.y - prediction).mean())
         self.base_ = Shifted(self.base_, bias)
-        self.centred_ = CentredCalibration.of(arm.trial.y - self._predict_base(arm.trial.X))
+        rounding = ROUNDING * max(float(np.abs(part).max()) for part in (arm.trial.y, prediction, np.array(bias)))
+        self.centred_ = CentredCalibration.of(arm.trial.y - self._predict_base(arm.trial.X), rounding)
         self.calibration_ = self.centred_.above
 
     def _sets(self, X: NDArray[np.float64]) -> IntervalSets:
         if self.centred_ is None:
             return super()._sets(X)
-        prediction = self._predict_base(X)
-        below, above = (self.score_.interval(prediction, reach) for reach in self.centred_.quantiles(self.alpha))
-        return IntervalSets.of(self._clip(Intervals(below.lower, above.upper)))
+        return IntervalSets.of(self._clip(self._centred_interval(self._predict_base(X), self.centred_)))
+
+    def _centred_interval(self, prediction: NDArray[np.float64], centred: CentredCalibration) -> Intervals:
+        below, above = (self.score_.interval(prediction, reach) for reach in centred.quantiles(self.alpha))
+        return Intervals(below.lower, above.upper)
 
     def _is_member(
         self, X: NDArray[np.float64], y: NDArray[np.float64], prediction: NDArray[np.float64]
     ) -> NDArray[np.bool_]:
         if self.centred_ is None:
             return super()._is_member(X, y, prediction)
-        return self.centred_.contains(y - prediction, self.alpha)
+        return self._centred_interval(prediction, self.centred_).contains(y)

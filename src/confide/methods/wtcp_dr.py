@@ -15,7 +15,7 @@ from confide.intervals import IntervalSets
 from confide.learners import settled
 from confide.methods._arm import Arm, Weighted, weighs_outcome
 from confide.ratio import ClassifierRatio
-from confide.refits import SLACK, Refits, for_each, refitted_set, refitted_values
+from confide.refits import ROUNDING, SLACK, Refits, for_each, refitted_set, refitted_values
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -61,7 +61,8 @@ class WTCPDR(Weighted):
         the fit rows.
     ratio_rows : {"fit", "all"}
         Which observational rows train the ratio. "all", the letter of Algorithm 2: all of them, and with
-        ``refit=True`` all of them calibrate; no promise is proved, but for a ratio that learns nothing.
+        ``refit=True`` all of them calibrate; no promise is proved, but for a ratio that learns
+        nothing and a base model that is given, not chosen.
     tolerance : float, default None
         Error of a set's ends as a share of the searched range; ends are rounded outwards. None: 1e-6, and 1e-2 where
         each candidate costs a refit.
@@ -137,7 +138,7 @@ class WTCPDR(Weighted):
             alpha=self.alpha,
             seed=arm.base_seed,
             ratio=self.ratio_,
-            slack=SLACK * float(np.ptp(self.grid_)),
+            slack=SLACK * float(np.ptp(arm.outcomes)) + ROUNDING * float(np.abs(arm.outcomes).max()),
         )
 
     def _tolerance(self, default: float) -> float:
