@@ -101,6 +101,8 @@ def study(seed, n=300, m=120):
     return (x[rows, None], observed[rows], treatment[rows], trial[rows]), x[n + m :, None], (y1 - y0)[n + m :]
 
 
+# Hundreds of calls with rows of the trial's own population: one of them may be called unlike it.
+@pytest.mark.filterwarnings("ignore::confide.PopulationWarning")
 @pytest.mark.parametrize(
     ("arm_alpha", "repetitions"),
     [(0.1, 40), pytest.param(0.05, 200, marks=pytest.mark.long), pytest.param(0.15, 200, marks=pytest.mark.long)],
