@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pyarrow as pa
 
 from confide.checks import examples
 from confide.learners import sharing_predictions
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
     from confide.counterfactual import CounterfactualIntervals
@@ -29,13 +29,12 @@ def contrasts(model: CounterfactualIntervals) -> list[tuple[Any, Any]]:
     return [(treated, control) for treated in others]
 
 
-def answers(model: CounterfactualIntervals, X: pa.Table) -> pa.Table:
-    """Return points and intervals for every treatment and every effect, one row a row of X.
+def answers(model: CounterfactualIntervals, encoded: NDArray[np.float64]) -> pa.Table:
+    """Return points and intervals for every treatment and every effect, one row a row of `model.encode`'s matrix.
 
     The columns are ``y_<t>``, ``y_<t>_lower``, ``y_<t>_upper`` for each treatment t, then ``effect_<a>_vs_<b>`` and its
     ends for each treatment a against the first, b. An end that is nowhere, because a set is empty, is missing.
     """
-    encoded = model.encode(X)
     found: list[NDArray[np.float64]] = []
     with sharing_predictions():
         for arm in model.arms_.values():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import warnings
 from contextlib import contextmanager
@@ -45,13 +46,13 @@ def main() -> None:
     try:
         status = app(standalone_mode=False)
     except (typer.Abort, KeyboardInterrupt):
-        _fail("interrupted.")
+        _fail("interrupted.", status=130)
     except UsageError as error:
         _fail(error.format_message())
-    except BrokenPipeError:
-        sys.stderr.close()  # whoever read the output has left
-        sys.exit(2)
-    except (ValueError, TypeError, OSError) as error:
+    except BrokenPipeError:  # whoever read the output has left
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
+    except (ValueError, TypeError, OSError, MemoryError) as error:
         _fail(_told(error))
     sys.exit(status if isinstance(status, int) else 0)
 
@@ -60,13 +61,13 @@ def _told(error: Exception) -> str:
     """Return an error as one line; the system's own say which file."""
     if isinstance(error, OSError) and error.strerror and error.filename:
         return f"{error.filename}: {error.strerror}."
-    return str(error)
+    return str(error) or type(error).__name__
 
 
-def _fail(message: str) -> None:
-    """Print one line on stderr and leave with status 2."""
+def _fail(message: str, status: int = 2) -> None:
+    """Print one line on stderr and leave."""
     typer.echo(f"confide: {' '.join(message.split())}", err=True)
-    sys.exit(2)
+    sys.exit(status)
 
 
 def _show_version(wanted: bool) -> None:
@@ -106,25 +107,22 @@ def run(
     """Fit on two files, and answer for the people in a third."""
     if predict is None and save is None:
         raise typer.BadParameter("give --predict, --save or both: otherwise nothing comes of it.")
-    if as_json and predict is not None and out == "-":
-        raise typer.BadParameter("--json and the intervals cannot both go to standard output: name a file with --out.")
-    _check_outputs(out if predict is not None else "-", save)
+    answering = predict is not None
+    _check_outputs(out if answering else None, save, as_json=as_json)
+    _check_one_standard_input(observational, trial, predict)
     with _notes():
-        with _waiting("reading"):
-            study = _study(observational, trial, treatment, outcome, id)
-        with _waiting("fitting"):
-            from confide import CounterfactualIntervals
-
-            chosen = {} if method is None else {"method": method}
-            model = CounterfactualIntervals(**chosen, alpha=alpha, random_state=seed).fit(*study)
+        study = _read(observational, trial, treatment, outcome, id, predict)
+        model = _fitted(study, method, alpha, seed)
+        with _waiting("looking at what to trust"):
+            summary = model.summary()
+        answered = _answer(model, predict, out) if predict is not None else None
         if save is not None:
             model.save(save)
-        answered = None if predict is None else _answer(model, predict, out)
     if as_json:
-        _print_json({"summary": model.summary(), "arms": model.diagnostics_, "answered": answered, "saved": save})
+        _print_json({"summary": summary, "arms": model.diagnostics_, "answered": answered, "saved": save})
         return
-    screen = sys.stderr if predict is not None and out == "-" else sys.stdout
-    typer.echo(model.summary(), file=screen)
+    screen = sys.stderr if answering and out == "-" else sys.stdout
+    typer.echo(summary, file=screen)
     if answered is not None:
         _tell_answered(answered, out, screen)
     if save is not None:
@@ -140,14 +138,13 @@ def predict(
     as_json: Json = False,
 ) -> None:
     """Answer for new people with a saved model; files of any length, in constant memory."""
-    if as_json and out == "-":
-        raise typer.BadParameter("--json and the intervals cannot both go to standard output: name a file with --out.")
-    _check_outputs(out)
+    _check_outputs(out, as_json=as_json)
     from confide import load
 
     with _notes():
-        loaded = load(model)
-        loaded = loaded if alpha is None else loaded.with_alpha(alpha)
+        with _waiting("loading"):
+            loaded = load(model)
+            loaded = loaded if alpha is None else loaded.with_alpha(alpha)
         answered = _answer(loaded, new, out)
     if as_json:
         _print_json({"answered": answered})
@@ -167,12 +164,12 @@ def compare(
     as_json: Json = False,
 ) -> None:
     """Every method on held-out rows of the trial: coverage with its interval, and width."""
-    from confide.experiments.held_out import HELD_OUT, compare_on_held_out
+    _check_one_standard_input(observational, trial)
+    from confide.experiments.held_out import compare_on_held_out
     from confide.methods.registry import METHODS
 
     with _notes():
-        with _waiting("reading"):
-            study = _study(observational, trial, treatment, outcome, id)
+        study = _read(observational, trial, treatment, outcome, id)
         with _progress("methods", len(METHODS)) as tell:
             found = []
             for each in compare_on_held_out(study, alpha, seed):
@@ -181,13 +178,10 @@ def compare(
     if as_json:
         _print_json(found)
         return
-    from confide.screen import comparison_table, console
+    from confide.screen import comparison_notes, comparison_table, console
 
     console().print(comparison_table(found, alpha))
-    typer.echo(
-        f"\nOn {HELD_OUT:.0%} of the trial's rows, which no method saw. In brackets the exact 95 % interval of the "
-        "coverage.\nWhoever chooses by this table needs other rows to tell the winner's coverage: prefer a promise."
-    )
+    typer.echo("\n".join(comparison_notes(found)))
 
 
 @app.command()
@@ -203,18 +197,17 @@ def diagnose(
     as_json: Json = False,
 ) -> None:
     """Overlap, effective sample size and a test for hidden confounding, in words."""
-    from confide import CounterfactualIntervals
+    _check_one_standard_input(observational, trial)
     from confide.diagnostics import hidden_confounding_test
 
     with _notes():
-        with _waiting("reading"):
-            study = _study(observational, trial, treatment, outcome, id)
-        with _waiting("fitting"):
-            chosen = {} if method is None else {"method": method}
-            model = CounterfactualIntervals(**chosen, alpha=alpha, random_state=seed).fit(*study)
+        study = _read(observational, trial, treatment, outcome, id)
+        model = _fitted(study, method, alpha, seed)
+        with _waiting("looking at what to trust"):
             summary = model.summary()
         with _waiting("testing for hidden confounding"):
-            tests = hidden_confounding_test(*study, random_state=seed)
+            X, y, labels, in_trial = study
+            tests = hidden_confounding_test(X, y, labels, in_trial, random_state=seed)
     if as_json:
         _print_json({"summary": summary, "arms": model.diagnostics_, "hidden_confounding": tests})
         return
@@ -240,60 +233,71 @@ def methods(as_json: Json = False) -> None:
 
 
 @app.command()
-def demo(seed: Seed = 0) -> None:
+def demo(
+    files: Annotated[
+        str | None, typer.Option(help="Write these pupils into this folder too, as CSV files for the other commands.")
+    ] = None,
+    seed: Seed = 0,
+    as_json: Json = False,
+) -> None:
     """Tell the story on real pupils: what the observational data claim, what the trial gives, what confide gives."""
-    from confide.experiments.story import tell_star
-    from confide.screen import console, story_parts
+    from confide.experiments.story import tell_star, write_star
+    from confide.screen import console, next_commands, story_parts
 
+    if files is not None:
+        write_star(files, seed)
     with _progress("fitting", 3) as tell:
         story = tell_star(seed, tell)
+    if as_json:
+        _print_json(story)
+        return
     for part in story_parts(story):
         console().print(part, highlight=False)
+    typer.echo(next_commands(files))
 
 
-def _study(observational: str, trial: str, treatment: str, outcome: str, identifiers: list[str] | None) -> Study:
-    """Return the study of two files; identifiers are no covariates."""
-    import numpy as np
+def _read(
+    observational: str, trial: str, treatment: str, outcome: str, identifiers: list[str] | None, new: str | None = None
+) -> Study:
+    """Return the study of two files; identifiers are no covariates, and new rows must have the others."""
+    from confide.formats import read_study
 
-    from confide.checks import examples, suggest
-    from confide.formats import read_file
-    from confide.study import stack
-
-    if observational == trial == "-":
-        raise typer.BadParameter("only one of the files can come from standard input.")
-    tables = {"observational": read_file(observational), "trial": read_file(trial)}
-    for name in identifiers or []:
-        for path, table in zip((observational, trial), tables.values(), strict=True):
-            if name not in table.column_names and path == trial:
-                raise ValueError(f"--id {name}: {path} has no such column; {suggest(name, table.column_names)}")
-    dropped = {
-        name: table.drop_columns([each for each in identifiers or [] if each in table.column_names])
-        for name, table in tables.items()
-    }
-    study = stack(**dropped, treatment=treatment, outcome=outcome)
-    labels = np.unique(study.treatment)
-    if len(labels) < 2:
-        raise ValueError(
-            f"the treatment column {treatment!r} has one value, {examples(labels)}: there is nothing to compare it with. "
-            "Give rows of two treatments."
-        )
-    return study
+    with _waiting("reading"):
+        return read_study(observational, trial, treatment, outcome, identifiers or [], new)
 
 
-def _check_outputs(out: str, save: str | None = None) -> None:
+def _fitted(study: Study, method: str | None, alpha: float, seed: int) -> CounterfactualIntervals:
+    """Return the model of a study."""
+    with _waiting("fitting"):
+        from confide import CounterfactualIntervals
+
+        model = CounterfactualIntervals(alpha=alpha, random_state=seed)
+        if method is not None:
+            model.set_params(method=method)
+        return model.fit(*study)
+
+
+def _check_outputs(out: str | None, save: str | None = None, *, as_json: bool = False) -> None:
     """Refuse an output that cannot be written before anything is computed."""
-    import os
     from pathlib import Path
 
-    from confide.formats import kind_of
+    from confide.formats import STANDARD, kind_of
 
-    kind_of(out)
+    if out is not None:
+        kind_of(out)
+    if as_json and out == STANDARD:
+        raise typer.BadParameter("--json and the intervals cannot both go to standard output: name a file with --out.")
     for path in (out, save):
-        if path in (None, "-"):
+        if path in (None, STANDARD):
             continue
-        folder = Path(str(path)).parent
-        if Path(str(path)).is_dir() or not folder.is_dir() or not os.access(folder, os.W_OK):
-            raise ValueError(f"{path} cannot be written: its folder must exist and be writable.")
+        target = Path(str(path))
+        if target.is_dir() or not target.parent.is_dir() or not os.access(target.parent, os.W_OK):
+            raise ValueError(f"{path} cannot be written: its folder must exist and be writable, and it must be a file.")
+
+
+def _check_one_standard_input(*paths: str | None) -> None:
+    if paths.count("-") > 1:
+        raise typer.BadParameter("only one of the files can come from standard input.")
 
 
 def _answer(model: CounterfactualIntervals, source: str, out: str) -> Any:
@@ -370,7 +374,9 @@ def _plain(value: Any) -> Any:
     if is_dataclass(value) and not isinstance(value, type):
         return _plain(asdict(value))
     if isinstance(value, dict):
-        return {" vs ".join(map(str, key)) if isinstance(key, tuple) else str(key): _plain(v) for key, v in value.items()}
+        return {
+            " vs ".join(map(str, key)) if isinstance(key, tuple) else str(key): _plain(v) for key, v in value.items()
+        }
     if isinstance(value, list | tuple):
         return [_plain(each) for each in value]
     if hasattr(value, "item"):

@@ -1,30 +1,40 @@
-"""Tables in files: CSV, Parquet and Arrow by extension, whole or in batches; ``-`` is standard input or output."""
+"""Tables in files, and a study from two of them: CSV, Parquet and Arrow by extension, whole or in batches.
+
+``-`` is standard input or output.
+"""
 
 from __future__ import annotations
 
 import csv
 import gzip
+import os
 import sys
+import zlib
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
-from confide.checks import examples
+from confide.checks import examples, suggest
 from confide.files import atomic_write
+from confide.study import Study, stack
+from confide.tables import is_number
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 
 STANDARD = "-"
 EXTENSIONS = {".csv": "csv", ".parquet": "parquet", ".arrow": "arrow", ".feather": "arrow"}
 # Rows that are read, answered and written at a time.
 BATCH_ROWS = 65_536
+READ_BYTES = 1 << 22
+TEXT = pa.large_string()
 # What pyarrow takes for a missing value in a CSV file.
 MISSING = pa.array(pa_csv.ConvertOptions().null_values)
 
@@ -64,7 +74,7 @@ def kind_of(path: str) -> str:
 def read_file(path: str) -> pa.Table:
     """Return the whole table, the kinds of a CSV file's columns found out from their values."""
     kind = kind_of(path)
-    with _told(path), _opened(path) as file:
+    with _told(path, "read"), _opened(path) as file:
         if kind == "csv":
             options = pa_csv.ConvertOptions(strings_can_be_null=True)
             table = pa_csv.read_csv(file, convert_options=options)
@@ -75,19 +85,70 @@ def read_file(path: str) -> pa.Table:
     return _checked(path, table)
 
 
-def read_batches(path: str) -> Iterator[Batch]:
+def read_study(
+    observational: str,
+    trial: str,
+    treatment: str,
+    outcome: str,
+    identifiers: Sequence[str] = (),
+    new: str | None = None,
+) -> Study:
+    """Return the study of two files.
+
+    Columns that identify are no covariates. Where the file of new rows is given and can be read twice, it must have the
+    covariates: so that this is known before a model is fitted.
+    """
+    tables = read_file(observational), read_file(trial)
+    ahead = set() if new in (None, STANDARD) else set(column_names(str(new)))
+    named = set().union(ahead, *(table.column_names for table in tables))
+    for name in identifiers:
+        if name not in named:
+            raise ValueError(f"no file has the identifier {name!r}; {suggest(name, sorted(named))}")
+    first, second = (
+        table.drop_columns([name for name in identifiers if name in table.column_names]) for table in tables
+    )
+    study = stack(first, second, treatment=treatment, outcome=outcome)
+    labels = np.unique(study.treatment)
+    if len(labels) < 2:
+        raise ValueError(
+            f"the treatment column {treatment!r} has one value, {examples(labels)}: there is nothing to compare it "
+            "with. Give rows of two treatments."
+        )
+    if ahead:
+        check_columns(str(new), ahead, study.X.column_names)
+    return study
+
+
+def column_names(path: str) -> list[str]:
+    """Return the names of a file's columns."""
+    batches = read_batches(path)
+    names: list[str] = next(batches).read.column_names
+    batches.close()
+    return names
+
+
+def check_columns(path: str, found: Collection[str], wanted: Sequence[str]) -> None:
+    """Raise unless a file has the columns that are wanted."""
+    missing = [name for name in wanted if name not in found]
+    if missing:
+        raise ValueError(f"{path} has no column {examples(missing)}; {suggest(missing[0], sorted(found))}")
+
+
+def read_batches(path: str) -> Generator[Batch]:
     """Yield the rows of a file in order, at most `BATCH_ROWS` at a time; at least one batch, be it empty."""
     kind = kind_of(path)
-    with _told(path), _opened(path) as file:
+    with _told(path, "read"), _opened(path) as file:
         if kind == "csv":
             parts = _csv_tables(file)
         elif kind == "parquet":
-            parquet = pq.ParquetFile(file)
+            parquet = pq.ParquetFile(file, buffer_size=READ_BYTES)
             empty = parquet.schema_arrow.empty_table()
             parts = _at_least(empty, (pa.Table.from_batches([part]) for part in parquet.iter_batches(BATCH_ROWS)))
         else:
             reader = _open_arrow(file)
-            parts = _at_least(reader.schema.empty_table(), (pa.Table.from_batches([part]) for part in _arrow_parts(reader)))
+            parts = _at_least(
+                reader.schema.empty_table(), (pa.Table.from_batches([part]) for part in _arrow_parts(reader))
+            )
         for table in parts:
             for start in range(0, max(len(table), 1), BATCH_ROWS):
                 part = _checked(path, table.slice(start, BATCH_ROWS), may_be_empty=True)
@@ -98,36 +159,90 @@ def read_batches(path: str) -> Iterator[Batch]:
 def writing(path: str, schema: pa.Schema) -> Iterator[Sink]:
     """Yield what takes the rows of a file, which stands under its name only when all is written."""
     kind = kind_of(path)
-    with ExitStack() as stack, _told(path):
+    with _told(path, "written"), ExitStack() as stack:
         file: Any = sys.stdout.buffer if path == STANDARD else stack.enter_context(atomic_write(path))
         if path.lower().endswith(".gz"):
             # No name and no time inside: the same rows give the same bytes.
             file = stack.enter_context(gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0))
-        if kind == "csv":
-            sink: Sink = pa_csv.CSVWriter(file, schema, write_options=pa_csv.WriteOptions(quoting_style="needed"))
-        elif kind == "parquet":
-            sink = pq.ParquetWriter(file, schema)
-        else:
-            sink = pa.ipc.new_file(file, schema)
+        sink = SINKS[kind](file, schema)
         try:
             yield sink
-        except BaseException:
-            sink.close()  # into a file that is about to be removed
-            raise
-        sink.close()
+        finally:
+            sink.close()
+        file.flush()
+
+
+class CsvSink:
+    """A CSV file: a field is quoted where it must be, and empty where it is missing."""
+
+    def __init__(self, file: BinaryIO, schema: pa.Schema) -> None:
+        """Write the names of the columns."""
+        self.file = file
+        self._write([pa.array([name]) for name in schema.names])
+
+    def write_table(self, table: pa.Table) -> None:
+        """Write some rows."""
+        if len(table):
+            self._write(table.combine_chunks().columns)
+
+    def close(self) -> None:
+        """Do nothing: there is no end to write."""
+
+    def _write(self, columns: list[Any]) -> None:
+        lines = pc.binary_join_element_wise(*(_fields(column) for column in columns), pa.scalar(",", TEXT))
+        every = pa.LargeListArray.from_arrays([0, len(lines)], lines)
+        self.file.write(pc.binary_join(every, pa.scalar("\n", TEXT))[0].as_buffer())
+        self.file.write(b"\n")
+
+
+class ArrowSink:
+    """An Arrow file. Categories are written as their values, since a file's batches must share their categories."""
+
+    def __init__(self, file: BinaryIO, schema: pa.Schema) -> None:
+        """Write the names of the columns."""
+        fields = [f.with_type(f.type.value_type) if pa.types.is_dictionary(f.type) else f for f in schema]
+        self.schema = pa.schema(fields, schema.metadata)
+        self.writer = pa.ipc.new_file(file, self.schema)
+
+    def write_table(self, table: pa.Table) -> None:
+        """Write some rows."""
+        self.writer.write_table(table.cast(self.schema))
+
+    def close(self) -> None:
+        """Write the end."""
+        self.writer.close()
+
+
+SINKS: dict[str, Callable[[Any, pa.Schema], Sink]] = {"csv": CsvSink, "parquet": pq.ParquetWriter, "arrow": ArrowSink}
+
+
+def _fields(column: Any) -> Any:
+    """Return the values as the fields of a CSV file."""
+    column = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    plain = column.dictionary_decode() if isinstance(column, pa.DictionaryArray) else column
+    fields = plain.cast(TEXT)
+    if not (is_number(plain.type) or pa.types.is_boolean(plain.type)):
+        special = pc.match_substring_regex(fields, '[",\r\n]')
+        if pc.any(special).as_py():
+            mark = pa.scalar('"', TEXT)
+            quoted = pc.binary_join_element_wise(
+                mark, pc.replace_substring(fields, '"', '""'), mark, pa.scalar("", TEXT)
+            )
+            fields = pc.if_else(special, quoted, fields)
+    return fields.fill_null("")
 
 
 @contextmanager
-def _told(path: str) -> Iterator[None]:
+def _told(path: str, what: str) -> Iterator[None]:
     """Say in which file something is amiss."""
     try:
         yield
-    except (pa.ArrowException, UnicodeDecodeError, EOFError, gzip.BadGzipFile) as error:
-        raise ValueError(f"{path} cannot be read as {kind_of(path)}: {error}") from error
+    except (pa.ArrowException, UnicodeDecodeError, EOFError, gzip.BadGzipFile, zlib.error, csv.Error) as error:
+        raise ValueError(f"{path} cannot be {what} as {kind_of(path)}: {error}") from error
     except OSError as error:
         if error.filename is not None or error.errno is None:
             raise
-        raise OSError(f"{path}: {error.strerror}") from error
+        raise OSError(error.errno, os.strerror(error.errno), path) from error
 
 
 @contextmanager
@@ -155,14 +270,14 @@ def _arrow_parts(reader: Any) -> Iterator[pa.RecordBatch]:
 
 def _csv_tables(file: BinaryIO) -> Iterator[pa.Table]:
     """Yield a CSV file as text, whatever its values look like."""
-    header = file.readline().decode("utf-8-sig")
-    names = next(csv.reader([header]), [])
+    lines = (line.decode("utf-8-sig") for line in iter(file.readline, b""))
+    names = next(csv.reader(lines), [])
     if not names:
-        raise ValueError("it is empty: there is not even a line of column names.")
+        raise ValueError("not even a line of column names is there.")
     schema = pa.schema([(name, pa.string()) for name in names])
     reader = pa_csv.open_csv(
         file,
-        read_options=pa_csv.ReadOptions(column_names=names),
+        read_options=pa_csv.ReadOptions(column_names=names, block_size=READ_BYTES),
         convert_options=pa_csv.ConvertOptions(column_types=schema),
     )
     yield from _at_least(schema.empty_table(), (pa.Table.from_batches([part]) for part in reader))

@@ -24,6 +24,7 @@ from sklearn.preprocessing import SplineTransformer, StandardScaler
 from sklearn.utils import get_tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, has_fit_parameter, validate_data
+from threadpoolctl import threadpool_limits
 
 from confide.checks import suggest
 from confide.splits import Rows, spawn_seeds
@@ -36,6 +37,8 @@ SPLINE_VALUES = 10
 # Cross-validation compares the candidates on at most this many rows; the winner then learns from all.
 COMPARISON_ROWS = 20_000
 FOLDS = 5
+# Fewer rows than this are boosted by one thread: more only wait for each other, for ever where the cores are busy.
+SMALL_ROWS = 20_000
 
 Losses = Callable[[Any, Any, Any], "NDArray[np.float64]"]
 
@@ -57,6 +60,10 @@ class _Auto(BaseEstimator):
 
     def _choose(self, candidates: dict[str, Any], losses: Losses, rows: Rows, make_folds: Any) -> None:
         """Set the winner: candidates go from the simplest to the most flexible, and a tie to the simpler."""
+        with threadpool_limits(1 if len(rows) < SMALL_ROWS else None, user_api="openmp"):
+            self._compare(candidates, losses, rows, make_folds)
+
+    def _compare(self, candidates: dict[str, Any], losses: Losses, rows: Rows, make_folds: Any) -> None:
         self.errors_: dict[str, float] = {}
         self.name_ = next(iter(candidates))
         chosen = np.random.default_rng(spawn_seeds(self.random_state, 1)[0]).permutation(len(rows))[:COMPARISON_ROWS]

@@ -112,13 +112,20 @@ def _written_numbers(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def dates(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
-    """Return text as instants if all of it is written like 2024-01-31, with a time or without; None if not."""
+    """Return text as instants if all of it is written like 2024-01-31, with or without a time, or like 10:30.
+
+    None if not. A time without a date is one of the first day.
+    """
     if not is_text(column.type) or is_empty(column):
         return None
-    try:
-        return column.cast(pa.timestamp("us"))
-    except pa.ArrowException:
-        return None
+    text = column.cast(pa.large_string())
+    on_first_day = pc.binary_join_element_wise(pa.scalar("1970-01-01", text.type), text, pa.scalar(" ", text.type))
+    for written, zone in ((text, None), (text, "UTC"), (on_first_day, None)):
+        try:
+            return written.cast(pa.timestamp("us", tz=zone))
+        except pa.ArrowException:
+            continue
+    return None
 
 
 def _microseconds(column: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -11,6 +12,7 @@ import pyarrow as pa
 from confide.counterfactual import CounterfactualIntervals
 from confide.datasets import load_star
 from confide.diagnostics import Coverage, coverage_report
+from confide.formats import writing
 from confide.methods.naive import Naive
 from confide.methods.registry import METHODS
 from confide.study import stack
@@ -25,59 +27,74 @@ ALPHA = 0.1
 class Line:
     """What one way to answer gives on the held-out pupils."""
 
-    who: str
+    what: str
     promise: str
     arms: list[Coverage]
 
 
 @dataclass(frozen=True)
 class Story:
-    """The demonstration in words and numbers."""
+    """The demonstration in numbers.
 
-    labels: list[str]
-    before: list[str]
+    Attributes
+    ----------
+    observational, trial, held_out : int
+        Pupils of each part.
+    claimed, true : float
+        Mean score in small classes less that in regular ones, among the observational and among the held-out pupils.
+    lines : list of Line
+        What each way to answer gives.
+    """
+
+    observational: int
+    trial: int
+    held_out: int
+    claimed: float
+    true: float
     lines: list[Line]
-    after: list[str]
 
 
 def tell_star(seed: int, tell: Callable[[int], None] = lambda _: None) -> Story:
-    """Return the story of Project STAR: what the observational pupils alone claim, what the trial gives, what confide gives."""
+    """Return the story of Project STAR: what observational pupils claim, what the trial gives, what confide gives."""
     data = load_star(random_state=seed)
     new = data.test.drop_columns([str(data.treatment), data.outcome])
     outcomes, labels = data.test[data.outcome].to_numpy(), data.test[data.treatment].to_numpy()
     claimed, true = (_difference(table, str(data.treatment), data.outcome) for table in (data.observational, data.test))
-    # Split conformal prediction that takes the observational pupils for a trial: what a careful analyst without one does.
+    # Split conformal prediction that takes observational pupils for a trial: what a careful analyst without one does.
     blind = stack(data.observational, data.observational, treatment=str(data.treatment), outcome=data.outcome)
     both = stack(data.observational, data.trial, treatment=str(data.treatment), outcome=data.outcome)
     asked = [
-        ("the observational pupils alone", "", Naive(), blind),
-        ("the trial alone", METHODS["naive"].promise, Naive(), both),
-        ("confide, both together", METHODS["transfer-centred"].promise, "transfer-centred", both),
+        ("observational alone", "nothing", Naive(), blind),
+        ("trial alone", METHODS["naive"].promise, Naive(), both),
+        ("confide, with both", METHODS["transfer-centred"].promise, "transfer-centred", both),
     ]
     lines = []
-    for who, promise, method, study in asked:
+    for what, promise, method, study in asked:
         model = CounterfactualIntervals(method, alpha=ALPHA, random_state=seed)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # the blind model is asked about pupils unlike its own, and that is the point
+            warnings.simplefilter(
+                "ignore"
+            )  # the blind model is asked about pupils unlike its own, and that is the point
             model.fit(*study)
-            lines.append(Line(who, promise, coverage_report(model, new, outcomes, treatment=labels)))
+            lines.append(Line(what, promise, coverage_report(model, new, outcomes, treatment=labels)))
         tell(1)
-    before = [
-        f"Do small classes help a pupil of grade 1? In Project STAR classes were assigned by lot. Here "
-        f"{len(data.observational):,} of its pupils were picked by their scores, as people pick themselves in "
-        f"observational data; {len(data.trial)} others, at random, are the trial, and {len(data.test):,} are held out.",
-        "",
-        f"The picked pupils claim that small classes give {claimed:.0f} points; among those held out it is {true:.0f}.",
-        "",
-        f"90 % intervals for the score of one pupil, checked on the {len(data.test):,} held-out pupils:",
-    ]
-    after = [
-        "The observational pupils are many and wrong, the trial is right and small; together they are right and narrower.",
-        "",
-        "Next, with your own files:",
-        "  confide run --observational obs.csv --trial trial.csv --predict new.csv --treatment t --outcome y --out out.csv",
-    ]
-    return Story([f"small = {label}" for label in (0, 1)], before, lines, after)
+    return Story(len(data.observational), len(data.trial), len(data.test), claimed, true, lines)
+
+
+def write_star(folder: str, seed: int) -> None:
+    """Write the pupils of the story as CSV files: observational, trial, and the held-out ones as new rows."""
+    data = load_star(random_state=seed)
+    parts = {
+        "observational": data.observational,
+        "trial": data.trial,
+        "new": data.test.drop_columns([str(data.treatment), data.outcome]),
+    }
+    Path(folder).mkdir(parents=True, exist_ok=True)
+    for name, table in parts.items():
+        pupils = pa.array([f"{name[0]}{number:04d}" for number in range(1, len(table) + 1)])
+        named = table.add_column(0, "pupil", pupils)
+        with writing(str(Path(folder) / f"{name}.csv"), named.schema) as sink:
+            sink.write_table(named)
 
 
 def _difference(table: pa.Table, treatment: str, outcome: str) -> float:
