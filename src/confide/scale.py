@@ -88,9 +88,10 @@ def answer_file(
     Warns once, a `PopulationWarning`, if the rows of the file look unlike the trial's.
     """
     batches = _encoded_batches(model, source, out)
-    batch: _Encoded | None = next(batches)
-    schema = beside(batch.carried.schema, model)
-    look, counted = batch.look, []
+    first = next(batches)
+    schema = beside(first.carried.schema, model)
+    batch: _Encoded | None = first
+    look, counted = first.look, []
     with writing(out, schema) as sink, ThreadPoolExecutor(2) as aside:
         written = aside.submit(lambda: None)
         while batch is not None:
