@@ -3,11 +3,14 @@
 import re
 import subprocess
 import sys
+from fractions import Fraction
 
+import numpy as np
 import pytest
 
 from confide import METHODS
 from confide.cli import app
+from confide.conformal import weighted_quantile
 from pages import ROOT, blocks, commands, is_run, run_page, shows, targets
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -106,6 +109,19 @@ def test_choosing_a_method_agrees_with_the_study():
     study = {method: int(count) for method, count in table if method in METHODS}
     assert set(study) == set(METHODS)
     assert said == {method for method, count in study.items() if count == 0}
+
+
+def test_small_trials_says_how_many_rows_it_takes():
+    def least(alpha):
+        counts = range(1, 100)
+        return next(n for n in counts if np.isfinite(weighted_quantile(np.zeros(n), np.ones(n), alpha, test_weight=1)))
+
+    page = read(ROOT / "docs" / "howto-small-trials.md")
+    rows = re.findall(r"^\| (\d+) % \| (\d+) \| (\d+) \|$", page, flags=re.MULTILINE)
+    assert len(rows) == 3
+    for percent, outcome, effect in rows:
+        alpha = Fraction(100 - int(percent), 100)
+        assert (int(outcome), int(effect)) == (least(alpha), least(alpha / 2))
 
 
 # The tests of the tests.
