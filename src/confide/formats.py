@@ -82,6 +82,9 @@ def read_file(path: str) -> pa.Table:
         if kind == "csv":
             options = pa_csv.ConvertOptions(strings_can_be_null=True)
             table = pa_csv.read_csv(file, convert_options=options)
+            foreign = [field.name for field in table.schema if pa.types.is_binary(field.type)]
+            if foreign:
+                raise csv.Error(f"column {examples(foreign)} is no UTF-8 text; save the file as UTF-8.")
         elif kind == "parquet":
             table = pq.read_table(file)
         else:
