@@ -334,7 +334,7 @@ BAD = {
     "full disk while saving": (
         lambda: Path("m.confide").symlink_to("/dev/full"),
         ["run", *STUDY, *QUICK, "--save", "m.confide"],
-        "No space left on device",
+        "m.confide: No space left on device",
     ),
     "a column that the answers need": (
         lambda: change("new.csv", lambda table: table.append_column("y_drug", table["age"])),
