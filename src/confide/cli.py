@@ -19,8 +19,9 @@ if TYPE_CHECKING:
     from confide.counterfactual import CounterfactualIntervals
     from confide.study import Study
 
-# typer's public names of the errors that it raises for bad usage and for an interrupt.
+# typer's public name of the errors that it raises for bad usage, and the status that it gives to an interrupt.
 UsageError: type[typer.BadParameter] = typer.BadParameter.__bases__[0]
+INTERRUPTED = 130
 
 app = typer.Typer(
     add_completion=False,
@@ -45,8 +46,6 @@ def main() -> None:
     """Run the command line; any bad input is one line on stderr and exit status 2."""
     try:
         status = app(standalone_mode=False)
-    except (typer.Abort, KeyboardInterrupt):
-        _fail("interrupted.", status=130)
     except UsageError as error:
         _fail(error.format_message())
     except BrokenPipeError:  # whoever read the output has left
@@ -54,7 +53,9 @@ def main() -> None:
         sys.exit(1)
     except (ValueError, TypeError, OSError, MemoryError) as error:
         _fail(_told(error))
-    sys.exit(status if isinstance(status, int) else 0)
+    if status == INTERRUPTED:
+        _fail("interrupted.", INTERRUPTED)
+    sys.exit(status or 0)
 
 
 def _told(error: Exception) -> str:

@@ -12,6 +12,7 @@ import sys
 import zlib
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 
@@ -28,6 +29,9 @@ from confide.tables import is_number
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Generator, Iterator, Sequence
+
+    # A file's columns, and its rows part by part.
+    Parts = tuple[pa.Schema, Iterator[pa.RecordBatch]]
 
 STANDARD = "-"
 EXTENSIONS = {".csv": "csv", ".parquet": "parquet", ".arrow": "arrow", ".feather": "arrow"}
@@ -78,6 +82,9 @@ def read_file(path: str) -> pa.Table:
         if kind == "csv":
             options = pa_csv.ConvertOptions(strings_can_be_null=True)
             table = pa_csv.read_csv(file, convert_options=options)
+            foreign = [field.name for field in table.schema if pa.types.is_binary(field.type)]
+            if foreign:
+                raise csv.Error(f"column {examples(foreign)} is no UTF-8 text; save the file as UTF-8.")
         elif kind == "parquet":
             table = pq.read_table(file)
         else:
@@ -138,21 +145,13 @@ def read_batches(path: str) -> Generator[Batch]:
     """Yield the rows of a file in order, at most `BATCH_ROWS` at a time; at least one batch, be it empty."""
     kind = kind_of(path)
     with _told(path, "read"), _opened(path) as file:
-        if kind == "csv":
-            parts = _csv_tables(file)
-        elif kind == "parquet":
-            parquet = pq.ParquetFile(file, buffer_size=READ_BYTES)
-            empty = parquet.schema_arrow.empty_table()
-            parts = _at_least(empty, (pa.Table.from_batches([part]) for part in parquet.iter_batches(BATCH_ROWS)))
-        else:
-            reader = _open_arrow(file)
-            parts = _at_least(
-                reader.schema.empty_table(), (pa.Table.from_batches([part]) for part in _arrow_parts(reader))
-            )
-        for table in parts:
+        schema, parts = READERS[kind](file)
+        first = next(parts, None)
+        for part in (schema.empty_table(),) if first is None else chain([first], parts):
+            table = pa.Table.from_batches([part]) if isinstance(part, pa.RecordBatch) else part
             for start in range(0, max(len(table), 1), BATCH_ROWS):
-                part = _checked(path, table.slice(start, BATCH_ROWS), may_be_empty=True)
-                yield Batch(part, _without_missing(part) if kind == "csv" else part)
+                rows = _checked(path, table.slice(start, BATCH_ROWS), may_be_empty=True)
+                yield Batch(rows, _without_missing(rows) if kind == "csv" else rows)
 
 
 @contextmanager
@@ -246,7 +245,7 @@ def _told(path: str, what: str) -> Iterator[None]:
 
 
 @contextmanager
-def _opened(path: str) -> Iterator[BinaryIO]:
+def _opened(path: str) -> Iterator[Any]:
     """Open a file to read bytes; of standard input only CSV comes in a stream."""
     if path == STANDARD:
         yield sys.stdin.buffer
@@ -256,41 +255,44 @@ def _opened(path: str) -> Iterator[BinaryIO]:
         yield file
 
 
-def _open_arrow(file: BinaryIO) -> Any:
+def _open_arrow(file: Any) -> Any:
     """Return a reader of an Arrow file or stream."""
-    start = file.peek(6)[:6] if hasattr(file, "peek") else b""
-    return pa.ipc.open_file(file) if start == b"ARROW1" else pa.ipc.open_stream(file)
+    return pa.ipc.open_file(file) if file.peek(6)[:6] == b"ARROW1" else pa.ipc.open_stream(file)
 
 
-def _arrow_parts(reader: Any) -> Iterator[pa.RecordBatch]:
+def _arrow_parts(file: Any) -> Parts:
+    reader = _open_arrow(file)
     if hasattr(reader, "num_record_batches"):
-        return (reader.get_batch(index) for index in range(reader.num_record_batches))
-    return iter(reader)
+        return reader.schema, (reader.get_batch(index) for index in range(reader.num_record_batches))
+    return reader.schema, iter(reader)
 
 
-def _csv_tables(file: BinaryIO) -> Iterator[pa.Table]:
-    """Yield a CSV file as text, whatever its values look like."""
+def _parquet_parts(file: Any) -> Parts:
+    parquet = pq.ParquetFile(file, buffer_size=READ_BYTES)
+    return parquet.schema_arrow, parquet.iter_batches(BATCH_ROWS)
+
+
+def _csv_parts(file: Any) -> Parts:
+    """Return a CSV file as text, whatever its values look like."""
     lines = (line.decode("utf-8-sig") for line in iter(file.readline, b""))
     names = next(csv.reader(lines), [])
     if not names:
-        raise ValueError("not even a line of column names is there.")
+        raise csv.Error("not even a line of column names is there.")
     schema = pa.schema([(name, pa.string()) for name in names])
-    reader = pa_csv.open_csv(
-        file,
-        read_options=pa_csv.ReadOptions(column_names=names, block_size=READ_BYTES),
-        convert_options=pa_csv.ConvertOptions(column_types=schema),
+    if not file.peek(1):
+        return schema, iter(())
+    return schema, iter(
+        pa_csv.open_csv(
+            file,
+            read_options=pa_csv.ReadOptions(column_names=names, block_size=READ_BYTES),
+            # An empty line is the missing value of a single column, and nothing beside several.
+            parse_options=pa_csv.ParseOptions(ignore_empty_lines=len(names) > 1),
+            convert_options=pa_csv.ConvertOptions(column_types=schema),
+        )
     )
-    yield from _at_least(schema.empty_table(), (pa.Table.from_batches([part]) for part in reader))
 
 
-def _at_least(empty: pa.Table, parts: Iterator[pa.Table]) -> Iterator[pa.Table]:
-    """Yield the parts, or the empty table where there are none."""
-    found = False
-    for part in parts:
-        found = True
-        yield part
-    if not found:
-        yield empty
+READERS: dict[str, Callable[[Any], Parts]] = {"csv": _csv_parts, "parquet": _parquet_parts, "arrow": _arrow_parts}
 
 
 def _without_missing(table: pa.Table) -> pa.Table:
