@@ -25,7 +25,7 @@ def people(n, seed, labels=("drug", "placebo"), shift=0.0):
 
     return pa.table(
         {
-            "who": [f"{number:05d}" for number in range(n)],
+            "who": [f"{seed}{number:04d}" for number in range(n)],
             "age": holes(age.tolist()),
             "town": holes(town.tolist()),
             "joined": holes(joined),

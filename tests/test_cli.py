@@ -107,7 +107,7 @@ def test_run_answers_and_keeps_the_model(folder, confide):
         *[f"y_{label}{end}" for label in ("drug", "placebo") for end in ("", "_lower", "_upper")],
         *[f"effect_placebo_vs_drug{end}" for end in ("", "_lower", "_upper")],
     ]
-    assert table["who"].to_pylist() == list(range(30))
+    assert table["who"].to_pylist() == list(range(20_000, 20_030))
     assert "naive at alpha = 0.2" in out
     assert "30 rows answered, in out.csv" in out
     assert "confide predict model.confide" in out
@@ -314,7 +314,7 @@ BAD = {
     "outcome missing": (
         lambda: change("trial.csv", lambda table: table.set_column(6, "y", pa.array([None] * 40 + [1.0] * 40))),
         RUN,
-        "outcome must be finite: 40 of",
+        "the trial table has no outcome 'y' in 40 of 80 rows (such as row 1)",
     ),
     "unknown option": (None, [*RUN, "--methd", "naive"], "No such option: --methd"),
     "unknown command": (None, ["runn"], "No such command 'runn'"),

@@ -243,7 +243,7 @@ def test_new_rows_without_a_covariate_are_told_before_a_model_is_fitted(tmp_path
 def test_one_treatment_is_nothing_to_compare(tmp_path):
     paths = [write(tmp_path / f"{seed}.parquet", people(30, seed, labels=["drug"])) for seed in (0, 1)]
     with pytest.raises(ValueError, match="has one value, drug: there is nothing to compare it with"):
-        read_study(*paths, "t", "y")
+        read_study(*paths, "t", "y", ["who"])
 
 
 def test_the_missing_values_of_csv_are_those_of_the_reader():
@@ -253,3 +253,17 @@ def test_the_missing_values_of_csv_are_those_of_the_reader():
 def test_parquet_of_one_row_group_is_read_in_batches(tmp_path):
     pq.write_table(TABLE, tmp_path / "one.parquet", row_group_size=len(TABLE))
     assert carried(tmp_path / "one.parquet").equals(TABLE)
+
+
+def test_people_who_stand_in_both_files_are_told(tmp_path):
+    paths = [write(tmp_path / f"{n}.parquet", people(n, 0)) for n in (30, 31)]
+    with pytest.warns(UserWarning, match="30 values of 'who' stand in both files. No promise holds if"):
+        read_study(*paths, "t", "y", ["who"])
+
+
+def test_a_covariate_that_looks_like_an_identifier_is_told(tmp_path):
+    paths = [write(tmp_path / f"{seed}.parquet", people(30 + seed, seed)) for seed in (0, 1)]
+    with pytest.warns(UserWarning, match="column 'who' is another text in every row.*give it as --id") as caught:
+        study = read_study(*paths, "t", "y")
+    assert len(caught) == 1  # a number that differs in every row is a measurement, not a name
+    assert "who" in study.X.column_names

@@ -136,6 +136,9 @@ def predict(
     new: Annotated[str, typer.Argument(help="New rows: CSV, Parquet or Arrow; - is stdin.")],
     out: Annotated[str, typer.Option(help="Where the intervals go; - is stdout.")] = "-",
     alpha: Annotated[float | None, typer.Option(help="Another level than the model's.")] = None,
+    trust: Annotated[
+        list[str] | None, typer.Option(help="Full name of a type that the model's file may hold; repeatable.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Answer for new people with a saved model; files of any length, in constant memory."""
@@ -144,7 +147,7 @@ def predict(
 
     with _notes():
         with _waiting("loading"):
-            loaded = load(model)
+            loaded = load(model, trusted=trust or [])
             loaded = loaded if alpha is None else loaded.with_alpha(alpha)
         answered = _answer(loaded, new, out)
     if as_json:
@@ -316,8 +319,8 @@ def _tell_answered(answered: Any, out: str, screen: Any) -> None:
         typer.echo(f"{answered.infinite:,} of them have an infinite interval.", file=screen)
     for (treated, control), (above, below, open_) in answered.signs.items():
         typer.echo(
-            f"Effect of {treated} against {control}: surely above 0 for {above:,}, surely below 0 for {below:,}, "
-            f"undecided for {open_:,}.",
+            f"Effect of {treated} against {control}: its interval is above 0 for {above:,}, below 0 for {below:,}, and "
+            f"holds 0 for {open_:,}.",
             file=screen,
         )
 

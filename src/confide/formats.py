@@ -9,6 +9,7 @@ import csv
 import gzip
 import os
 import sys
+import warnings
 import zlib
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -25,7 +26,7 @@ import pyarrow.parquet as pq
 from confide.checks import examples, suggest
 from confide.files import atomic_write
 from confide.study import Study, stack
-from confide.tables import is_number
+from confide.tables import is_number, is_text, texts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Generator, Iterator, Sequence
@@ -114,6 +115,7 @@ def read_study(
     first, second = (
         table.drop_columns([name for name in identifiers if name in table.column_names]) for table in tables
     )
+    _warn_of_identifiers(tables, identifiers, (first, second))
     study = stack(first, second, treatment=treatment, outcome=outcome)
     labels = np.unique(study.treatment)
     if len(labels) < 2:
@@ -124,6 +126,33 @@ def read_study(
     if ahead:
         check_columns(str(new), ahead, study.X.column_names)
     return study
+
+
+def _warn_of_identifiers(tables: Sequence[pa.Table], identifiers: Sequence[str], kept: Sequence[pa.Table]) -> None:
+    """Warn of people who stand in both tables, and of covariates that look like identifiers."""
+    for name in identifiers:
+        if all(name in table.column_names for table in tables):
+            first, second = (pc.unique(texts(name, table[name]).drop_null()) for table in tables)
+            both = pc.sum(pc.is_in(first, second)).as_py()
+            if both:
+                warnings.warn(
+                    f"{both} values of {name!r} stand in both files. No promise holds if these are the same people: "
+                    "take them out of the observational file.",
+                    stacklevel=4,
+                )
+    for name in kept[0].column_names:
+        columns = [table[name] for table in kept if name in table.column_names]
+        if len(columns) == 2 and all(_names_rows(column) for column in columns):
+            warnings.warn(
+                f"column {name!r} is another text in every row and taken for a covariate; if it only names the rows, "
+                f"give it as --id.",
+                stacklevel=4,
+            )
+
+
+def _names_rows(column: pa.ChunkedArray) -> bool:
+    """Return whether the column is text that is different in every row, and no date."""
+    return is_text(column.type) and len(column) > 1 and pc.count_distinct(column, "all").as_py() == len(column)
 
 
 def column_names(path: str) -> list[str]:

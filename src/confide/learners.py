@@ -404,6 +404,11 @@ def check_base(base: Any) -> Any:
     """Return the base model; raise unless it is a regressor or None."""
     if base is None:
         return None
-    if isinstance(base, type) or not all(hasattr(base, name) for name in ("fit", "predict", "get_params")):
-        raise ValueError(f"base must be an unfitted scikit-learn regressor or None, got {base!r}.")
+    if isinstance(base, type) or not all(
+        hasattr(base, name) for name in ("fit", "predict", "get_params", "__sklearn_tags__")
+    ):
+        raise ValueError(
+            f"base must be an unfitted scikit-learn regressor or None, got {base!r}. A class of your own needs "
+            "sklearn.base.RegressorMixin and BaseEstimator."
+        )
     return base

@@ -91,7 +91,7 @@ def load(path: str | os.PathLike[str], trusted: Sequence[str | type] = ()) -> Co
     except _UntrustedError as error:
         raise ValueError(
             f"{path} asks for types that are not trusted: {', '.join(error.names)}. Nothing was loaded; if you know "
-            f"who made the file, and these types, pass trusted={error.names}."
+            f"who made the file, and these types, pass trusted={error.names} (--trust on the command line)."
         ) from None
     except Exception as error:
         raise ValueError(f"{path} holds no model that can be read: {_sentence(error)}.") from error

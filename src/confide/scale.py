@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Answered:
-    """How many rows were answered, and for how many the effect's sign is sure.
+    """How many rows were answered, and on which side of 0 their effects' intervals are.
 
     Attributes
     ----------
@@ -37,7 +37,7 @@ class Answered:
     infinite : int
         Rows with an infinite interval for some treatment.
     signs : dict
-        For each pair (treated, control), how many effects surely are above 0, surely are below 0, and neither.
+        For each pair (treated, control), how many effects' intervals are above 0, below 0, and neither.
     """
 
     rows: int
