@@ -11,6 +11,7 @@ import persistence
 import quantile
 import refits
 import split_wtcp
+import stream
 from timing import failures
 
 BENCHMARKS = {
@@ -19,6 +20,7 @@ BENCHMARKS = {
     "refits": refits.main,
     "permutation": permutation.main,
     "persistence": persistence.main,
+    "stream": stream.main,
     "kernel_ratio": kernel_ratio.main,
     "paper_methods": paper_methods.main,
 }

@@ -69,14 +69,17 @@ class Population:
 
     def look(self, X: NDArray[np.float64]) -> Look:
         """Return what of new rows is compared with the trial; looks at parts of the rows can be joined."""
-        trial = self.columns
-        if len(trial) < LEAST_ROWS or not X.size:
-            return Look(0, np.empty((2, 0)), np.empty((2, 0)), np.empty(0), X[:0], 1)
-        finite = np.isfinite(X)
-        above = np.where(np.isinf(trial[-1]), 0, np.sum(~(trial[-1] >= X), axis=0))
-        ends = np.where(finite, X, np.inf).min(axis=0), np.where(finite, X, -np.inf).max(axis=0)
-        beyond_ends = np.array([above, np.sum(trial[0] > X, axis=0)])
-        return Look(len(X), beyond_ends, np.array(ends), finite.sum(axis=0), X, 1).thinned()
+        if len(self.columns) < LEAST_ROWS or not X.size:
+            return Look.at_nothing(self)
+        first, last = self.columns[[0, -1]]
+        ends = np.array([np.fmin.reduce(X), np.fmax.reduce(X)])
+        missing = np.isnan(X).sum(axis=0)
+        beyond_ends = np.array([np.where(np.isinf(last), 0, missing), np.zeros(len(last))])
+        for column in np.flatnonzero(ends[1] > last):
+            beyond_ends[0, column] += np.sum(X[:, column] > last[column])
+        for column in np.flatnonzero(ends[0] < first):
+            beyond_ends[1, column] += np.sum(X[:, column] < first[column])
+        return Look(len(X), beyond_ends, ends, len(X) - missing, X, 1).thinned()
 
     def judge(self, look: Look) -> str | None:
         """Return how rows that were looked at differ from the trial's; None where they need not."""
@@ -113,9 +116,9 @@ class Look:
     beyond : (2, columns) array
         How many lie above the trial's largest and below its smallest value.
     ends : (2, columns) array
-        Smallest and largest finite value.
+        Smallest and largest value that is not missing.
     known : (columns,) array
-        How many values are finite.
+        How many values are not missing.
     sample : (at most NEW_ROWS, columns) array
         Every so-manieth row.
     every : int
@@ -129,6 +132,12 @@ class Look:
     sample: NDArray[np.float64]
     every: int
 
+    @classmethod
+    def at_nothing(cls, population: Population) -> Look:
+        """Return the look at no rows."""
+        none = np.zeros((2, len(population.names)))
+        return cls(0, none, np.full_like(none, np.nan), none[0], none[:0], 1)
+
     def thinned(self, least: int = 1) -> Look:
         """Return the look with a sample that is small enough, one row of it standing for at least so many."""
         every = max(self.every, least)
@@ -138,10 +147,8 @@ class Look:
 
     def joined(self, other: Look) -> Look:
         """Return the look at both parts together."""
-        if not (self.rows and other.rows):
-            return self if self.rows else other
         every = max(self.every, other.every)
-        ends = np.minimum(self.ends[0], other.ends[0]), np.maximum(self.ends[1], other.ends[1])
+        ends = np.fmin(self.ends[0], other.ends[0]), np.fmax(self.ends[1], other.ends[1])
         samples = [part.thinned(every).sample for part in (self, other)]
         return Look(
             self.rows + other.rows,

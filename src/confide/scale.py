@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import warnings
+from collections import deque
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass
-from functools import reduce
+from functools import partial, reduce
+from itertools import chain
 from operator import add
 from typing import TYPE_CHECKING
 
+import joblib
 import numpy as np
 import pyarrow as pa
+from threadpoolctl import threadpool_limits
 
 from confide.answers import answers, beside, contrasts
 from confide.encoding import NumberColumn
@@ -19,11 +24,13 @@ from confide.population import Look, PopulationWarning
 from confide.tables import numbers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from numpy.typing import NDArray
+    from collections.abc import Callable, Generator, Iterable
+    from concurrent.futures import Future
 
     from confide.counterfactual import CounterfactualIntervals
+
+# Batches that are answered at once; each takes memory.
+MOST_THREADS = 8
 
 
 @dataclass(frozen=True)
@@ -68,11 +75,11 @@ class Answered:
 
 
 @dataclass(frozen=True)
-class _Encoded:
-    """Some rows as they are carried through, as the arms take them, and what is compared with the trial."""
+class _Part:
+    """Some rows with their answers, what they were answered, and what of them is compared with the trial."""
 
-    carried: pa.Table
-    matrix: NDArray[np.float64]
+    table: pa.Table
+    counted: Answered
     look: Look
 
 
@@ -83,30 +90,48 @@ def answer_file(
 
     Covariates are found by name. In a CSV file the source's own columns stay the text that they were; in a Parquet or
     Arrow file made from one, covariates that are numbers become numbers. ``tell`` is called with the number of rows
-    after each batch. While the model answers one batch, the next is read and the one before is written.
+    after each batch. Several batches are answered at once, each by one thread.
 
     Warns once, a `PopulationWarning`, if the rows of the file look unlike the trial's.
     """
-    batches = _encoded_batches(model, source, out)
+    names = covariates(model)
+    carry = _with_numbers if kind_of(source) == "csv" != kind_of(out) else _as_they_are
+    batches = read_batches(source)
     first = next(batches)
-    schema = beside(first.carried.schema, model)
-    batch: _Encoded | None = first
-    look, counted = first.look, []
-    with writing(out, schema) as sink, ThreadPoolExecutor(2) as aside:
-        written = aside.submit(lambda: None)
-        while batch is not None:
-            coming = aside.submit(next, batches, None)
-            found = answers(model, batch.matrix)
-            written.result()
-            written = aside.submit(sink.write_table, pa.table([*batch.carried.columns, *found.columns], schema=schema))
-            counted.append(Answered.of(model, found))
-            tell(len(found))
-            batch = coming.result()
-            look = look if batch is None else look.joined(batch.look)
-        written.result()
+    check_columns(source, first.read.column_names, names)
+    schema = beside(carry(model, first).schema, model)
+
+    def answered(batch: Batch) -> _Part:
+        encoded = model.encode(batch.read.select(names))
+        found = answers(model, encoded)
+        table = pa.table([*carry(model, batch).columns, *found.columns], schema=schema)
+        return _Part(table, Answered.of(model, found), model.population_.look(encoded))
+
+    counted, look = [], Look.at_nothing(model.population_)
+    with writing(out, schema) as sink, closing(_in_order(answered, chain([first], batches))) as parts:
+        for part in parts:
+            sink.write_table(part.table)
+            counted.append(part.counted)
+            look = look.joined(part.look)
+            tell(len(part.table))
     if unlike := model.population_.judge(look):
         warnings.warn(unlike, PopulationWarning, stacklevel=2)
     return reduce(add, counted)
+
+
+def _in_order(work: Callable[[Batch], _Part], batches: Iterable[Batch]) -> Generator[_Part]:
+    """Yield what is made of the batches, in their order, while the next ones are being worked on."""
+    threads = min(joblib.cpu_count(), MOST_THREADS)
+    pending: deque[Future[_Part]] = deque()
+    # The batches share the cores: inside one of them nothing runs in parallel.
+    one_each = partial(threadpool_limits, 1, user_api="openmp")
+    with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(threads, initializer=one_each) as hands:
+        for batch in batches:
+            pending.append(hands.submit(work, batch))
+            if len(pending) > threads:
+                yield pending.popleft().result()
+        while pending:
+            yield pending.popleft().result()
 
 
 def covariates(model: CounterfactualIntervals) -> list[str]:
@@ -117,14 +142,9 @@ def covariates(model: CounterfactualIntervals) -> list[str]:
     return [str(name) for name in names]
 
 
-def _encoded_batches(model: CounterfactualIntervals, source: str, out: str) -> Iterator[_Encoded]:
-    """Yield the rows of a file in order, encoded, some at a time."""
-    names = covariates(model)
-    typed = kind_of(source) == "csv" != kind_of(out)
-    for batch in read_batches(source):
-        check_columns(source, batch.read.column_names, names)
-        matrix = model.encode(batch.read.select(names))
-        yield _Encoded(_with_numbers(model, batch) if typed else batch.carried, matrix, model.population_.look(matrix))
+def _as_they_are(_: CounterfactualIntervals, batch: Batch) -> pa.Table:
+    """Return the rows to carry through."""
+    return batch.carried
 
 
 def _with_numbers(model: CounterfactualIntervals, batch: Batch) -> pa.Table:
