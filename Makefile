@@ -21,7 +21,7 @@ $(READY): requirements-dev.lock pyproject.toml
 
 setup: $(READY) ## Make .venv with the pinned development tools and confide itself
 
-demo: $(READY) ## Every method on synthetic data, on screen
+demo: $(READY) ## A real trial, a table that misleads, and what the two give together, on screen
 	$(BIN)/confide demo
 
 test: $(READY) ## The tests (a few minutes)

@@ -12,6 +12,7 @@ import quantile
 import recommend
 import refits
 import split_wtcp
+import stream
 from timing import failures
 
 BENCHMARKS = {
@@ -20,6 +21,7 @@ BENCHMARKS = {
     "refits": refits.main,
     "permutation": permutation.main,
     "persistence": persistence.main,
+    "stream": stream.main,
     "kernel_ratio": kernel_ratio.main,
     "recommend": recommend.main,
     "paper_methods": paper_methods.main,

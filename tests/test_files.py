@@ -147,3 +147,12 @@ def test_a_directory_is_refused_and_a_device_is_written_to(tmp_path):
     assert os.read(reader, 10) == b"new"
     os.close(reader)
     assert names(tmp_path) == ["pipe"]
+
+
+def test_the_systems_errors_name_the_file(tmp_path):
+    with pytest.raises(OSError, match="No space left") as caught, atomic_write(tmp_path / "out.csv"):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    assert caught.value.filename == str(tmp_path / "out.csv")
+    with pytest.raises(FileNotFoundError) as caught, atomic_write(tmp_path / "nowhere" / "out.csv"):
+        pass
+    assert caught.value.filename == str(tmp_path / "nowhere" / "out.csv")

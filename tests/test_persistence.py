@@ -2,12 +2,14 @@
 
 import hashlib
 import json
+import os
 import re
 import subprocess
 import sys
 import warnings
 import zipfile
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -220,6 +222,21 @@ print(np.asarray(load({str(path)!r}).predict_effect_interval(np.linspace(-2, 2, 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PopulationWarning)
         assert done.stdout.strip() == np.asarray(model.predict_effect_interval(NEW)).tobytes().hex()
+
+
+@pytest.mark.parametrize("name", ["transfer-centred", "wscp-dr-exact"])
+def test_the_same_model_gives_the_same_bytes(name, path):
+    """Wherever it lay in memory, whenever it is saved."""
+    fitted(CounterfactualIntervals(name, random_state=0)).save(path)
+    code = f"""
+from confide import CounterfactualIntervals
+from forging import fitted
+keep = [object() for _ in range(10_000)]  # another place in memory
+fitted(CounterfactualIntervals({name!r}, random_state=0)).save({f"{path}.again"!r})
+"""
+    folder = Path(__file__).parent
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=folder, env={**os.environ, "PYTHONHASHSEED": "1"})
+    assert path.with_name(f"{path.name}.again").read_bytes() == path.read_bytes()
 
 
 def test_any_zip_program_reads_what_the_model_is(path):

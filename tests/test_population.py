@@ -1,5 +1,6 @@
 """Whether new rows are called unlike the trial's: seldom if they are like them, always if they are not."""
 
+import functools
 import itertools
 import math
 import re
@@ -14,7 +15,7 @@ from sklearn.preprocessing import StandardScaler
 
 from confide import CounterfactualIntervals, PopulationWarning, Transfer, stack
 from confide.datasets import synthetic
-from confide.population import LEVEL, Population, beyond
+from confide.population import LEVEL, NEW_ROWS, Look, Population, beyond
 from helpers import study_arrays
 
 X, Y, TREATMENT, TRIAL = study_arrays(n=400, m=200)
@@ -155,3 +156,30 @@ def test_the_level_is_shared_by_all_columns():
     shifted = new + distance * (np.arange(100) == 0)
     assert population(trial).unlike(shifted) is None
     assert math.isclose(LEVEL, 0.001)
+
+
+@pytest.mark.parametrize("kind", DRAWS)
+def test_looks_at_parts_join_to_the_look_at_all_rows(kind):
+    rng = np.random.default_rng(1)
+    trial = population(DRAWS[kind](rng, (60, 3)))
+    new = DRAWS[kind](rng, (30_000, 3))
+    whole = trial.look(new)
+    for cuts in ([1, 2, 50, 20_000], [15_000], []):
+        looks = [trial.look(part) for part in np.split(new, cuts)]
+        joined = functools.reduce(Look.joined, looks)
+        assert joined.rows == whole.rows
+        for name in ("beyond", "ends", "known"):
+            np.testing.assert_array_equal(getattr(joined, name), getattr(whole, name))
+        assert NEW_ROWS / 2 <= len(joined.sample) <= NEW_ROWS
+        assert joined.every == whole.every
+        assert trial.judge(joined) == trial.judge(whole)
+
+
+def test_a_look_counts_as_one_sees_it():
+    trial = population(np.arange(20.0)[:, None])
+    look = trial.look(np.array([[-1.0], [0.0], [19.0], [20.0], [np.nan]]))
+    assert (look.rows, look.known.item()) == (5, 4)
+    assert look.beyond[:, 0].tolist() == [2, 1]  # a missing value is larger than all others
+    assert look.ends[:, 0].tolist() == [-1, 20]
+    missing = population(np.append(np.arange(20.0), np.nan)[:, None])
+    assert missing.look(np.array([[1e9], [np.nan]])).beyond[:, 0].tolist() == [0, 0]

@@ -66,7 +66,7 @@ def touching(path):
 
 def place_in(inner, hostile):
     """Put the node where a parameter of the model was."""
-    inner["schema.json"]["content"]["content"]["encoder"] = {**hostile, "__id__": 1}
+    inner["schema.json"]["content"]["content"]["encoder"] = {**hostile, "__id__": 10**9}
 
 
 HOSTILE = range(len(list(touching("x"))))
@@ -160,7 +160,7 @@ def test_trees_that_lead_outside_are_refused(field, good, path):
             inner[name] = file.getvalue()
         for each in trust._nodes(inner["schema.json"]):
             if field == "columns" and each["__class__"] == "HistGradientBoostingRegressor":
-                each["content"]["content"]["n_features_in_"] = {**text(0), "__id__": 2}
+                each["content"]["content"]["n_features_in_"] = {**text(0), "__id__": 10**9 + 1}
 
     path.write_bytes(forged(good, edit))
     with pytest.raises(ValueError, match="leads outside"):
@@ -170,10 +170,10 @@ def test_trees_that_lead_outside_are_refused(field, good, path):
 def test_a_tree_on_its_own_is_refused(good, path):
     def edit(inner):
         found = next(each for each in trust._nodes(inner["schema.json"]) if each["__class__"] == "TreePredictor")
-        place_in(inner, json.loads(json.dumps(found).replace('"__id__": ', '"__id__": 9')))
+        place_in(inner, json.loads(json.dumps(found).replace('"__id__": ', '"__id__": 99999')))
         for each in trust._nodes(inner["schema.json"]):
             if each["__class__"] == "HistGradientBoostingRegressor":
-                each["content"]["content"]["_predictors"] = {**listed(kind="list"), "__id__": 2}
+                each["content"]["content"]["_predictors"] = {**listed(kind="list"), "__id__": 10**9 + 1}
 
     def separate(inner):
         edit(inner)

@@ -52,7 +52,7 @@ def _on_calibration(record: ArmDiagnostics) -> list[str]:
             f"Calibration rests on {worth}. The promise is an average over samples; with this one the coverage may "
             f"well be {spread:.0%} more or less. Use more rows."
         )
-    if record.largest_share > alpha:
+    if record.largest_share > alpha and round(size, 6) < rows:
         said.append(
             f"One calibration row carries {record.largest_share:.0%} of the weight, more than alpha = {alpha:g}: it "
             "alone can set the width. Look at that row, or use a method with bounded weights (pooled-dr, transfer)."

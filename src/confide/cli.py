@@ -1,21 +1,27 @@
-"""The command line. Heavy imports live inside the commands, so that help is instant."""
+"""The command line: files in, intervals out. Heavy imports live inside the commands, so that help is instant."""
 
 from __future__ import annotations
 
+import json
+import os
 import sys
-from typing import TYPE_CHECKING, Annotated
+import warnings
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from confide import __version__
 
 if TYPE_CHECKING:
-    from rich.table import Table
+    from collections.abc import Callable, Iterator
 
-    from confide.experiments.coverage import Result
+    from confide.counterfactual import CounterfactualIntervals
+    from confide.study import Study
 
-# typer's public names of the errors that it raises for bad usage and for an interrupt.
+# typer's public name of the errors that it raises for bad usage, and the status that it gives to an interrupt.
 UsageError: type[typer.BadParameter] = typer.BadParameter.__bases__[0]
+INTERRUPTED = 130
 
 app = typer.Typer(
     add_completion=False,
@@ -24,24 +30,45 @@ app = typer.Typer(
     help="Prediction intervals for individual outcomes and effects that hold under hidden confounding.",
 )
 
+Observational = Annotated[str, typer.Option(help="The large observational table: CSV, Parquet or Arrow; - is stdin.")]
+Trial = Annotated[str, typer.Option(help="The randomised trial, with the same columns.")]
+Treatment = Annotated[str, typer.Option(help="Column of the treatment.")]
+Outcome = Annotated[str, typer.Option(help="Column of the outcome.")]
+Identifiers = Annotated[
+    list[str] | None, typer.Option("--id", help="Column that is carried through and never a covariate; repeatable.")
+]
+Alpha = Annotated[float, typer.Option(help="Miscoverage level: 0.1 for 90 % intervals.")]
+Seed = Annotated[int, typer.Option(min=0, help="Decides everything random.")]
+Json = Annotated[bool, typer.Option("--json", help="Tell the result as JSON, for machines.")]
+
 
 def main() -> None:
     """Run the command line; any bad input is one line on stderr and exit status 2."""
     try:
         status = app(standalone_mode=False)
-    except typer.Abort:
-        _fail("interrupted.")
     except UsageError as error:
         _fail(error.format_message())
-    except (ValueError, TypeError, OSError) as error:
-        _fail(str(error))
-    sys.exit(status if isinstance(status, int) else 0)
+    except BrokenPipeError:  # whoever read the output has left
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
+    except (ValueError, TypeError, OSError, MemoryError) as error:
+        _fail(_told(error))
+    if status == INTERRUPTED:
+        _fail("interrupted.", INTERRUPTED)
+    sys.exit(status or 0)
 
 
-def _fail(message: str) -> None:
-    """Print one line on stderr and leave with status 2."""
+def _told(error: Exception) -> str:
+    """Return an error as one line; the system's own say which file."""
+    if isinstance(error, OSError) and error.strerror and error.filename:
+        return f"{error.filename}: {error.strerror}."
+    return str(error) or type(error).__name__
+
+
+def _fail(message: str, status: int = 2) -> None:
+    """Print one line on stderr and leave."""
     typer.echo(f"confide: {' '.join(message.split())}", err=True)
-    sys.exit(2)
+    sys.exit(status)
 
 
 def _show_version(wanted: bool) -> None:
@@ -64,81 +91,301 @@ def _options(
 
 
 @app.command()
-def methods() -> None:
-    """Show the methods: what they use and what they promise."""
-    from rich.console import Console
-    from rich.table import Table
+def run(
+    observational: Observational,
+    trial: Trial,
+    treatment: Treatment,
+    outcome: Outcome,
+    predict: Annotated[str | None, typer.Option(help="New rows to answer for; - is stdin.")] = None,
+    method: Annotated[str | None, typer.Option(help="One of `confide methods`; the default is confide's own.")] = None,
+    alpha: Alpha = 0.1,
+    id: Identifiers = None,  # noqa: A002  (the option's name)
+    out: Annotated[str, typer.Option(help="Where the intervals go: CSV, Parquet or Arrow; - is stdout.")] = "-",
+    save: Annotated[str | None, typer.Option(help="Keep the fitted model under this name.")] = None,
+    seed: Seed = 0,
+    as_json: Json = False,
+) -> None:
+    """Fit on two files, and answer for the people in a third."""
+    if predict is None and save is None:
+        raise typer.BadParameter("give --predict, --save or both: otherwise nothing comes of it.")
+    answering = predict is not None
+    _check_outputs(out if answering else None, save, as_json=as_json)
+    _check_one_standard_input(observational, trial, predict)
+    with _notes():
+        study = _read(observational, trial, treatment, outcome, id, predict)
+        model = _fitted(study, method, alpha, seed)
+        with _waiting("looking at what to trust"):
+            summary = model.summary()
+        answered = _answer(model, predict, out) if predict is not None else None
+        if save is not None:
+            model.save(save)
+    if as_json:
+        _print_json({"summary": summary, "arms": model.diagnostics_, "answered": answered, "saved": save})
+        return
+    screen = sys.stderr if answering and out == "-" else sys.stdout
+    typer.echo(summary, file=screen)
+    if answered is not None:
+        _tell_answered(answered, out, screen)
+    if save is not None:
+        typer.echo(f"\nSaved as {save}. Next: confide predict {save} new.csv --out intervals.csv", file=screen)
 
+
+@app.command()
+def predict(
+    model: Annotated[str, typer.Argument(help="A model that `confide run --save` kept.")],
+    new: Annotated[str, typer.Argument(help="New rows: CSV, Parquet or Arrow; - is stdin.")],
+    out: Annotated[str, typer.Option(help="Where the intervals go; - is stdout.")] = "-",
+    alpha: Annotated[float | None, typer.Option(help="Another level than the model's.")] = None,
+    trust: Annotated[
+        list[str] | None, typer.Option(help="Full name of a type that the model's file may hold; repeatable.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Answer for new people with a saved model; files of any length, in constant memory."""
+    _check_outputs(out, as_json=as_json)
+    from confide import load
+
+    with _notes():
+        with _waiting("loading"):
+            loaded = load(model, trusted=trust or [])
+            loaded = loaded if alpha is None else loaded.with_alpha(alpha)
+        answered = _answer(loaded, new, out)
+    if as_json:
+        _print_json({"answered": answered})
+    else:
+        _tell_answered(answered, out, sys.stderr if out == "-" else sys.stdout)
+
+
+@app.command()
+def compare(
+    observational: Observational,
+    trial: Trial,
+    treatment: Treatment,
+    outcome: Outcome,
+    alpha: Alpha = 0.1,
+    id: Identifiers = None,  # noqa: A002
+    seed: Seed = 0,
+    as_json: Json = False,
+) -> None:
+    """Every method on held-out rows of the trial: coverage with its interval, and width."""
+    _check_one_standard_input(observational, trial)
+    from confide.experiments.held_out import compare_on_held_out
     from confide.methods.registry import METHODS
 
-    console = Console()
-    for record in METHODS.values():
-        console.print(f"[bold]{record.name}[/bold]", highlight=False)
-        lines = Table.grid(padding=(0, 2))
-        for heading, text in (("", record.summary), ("uses", record.uses), ("promise", record.promise)):
-            lines.add_row("", heading, text)
-        console.print(lines)
-    console.print("α is the level asked for, r̂ an estimated density ratio, m the number of trial rows in the arm.")
+    with _notes():
+        study = _read(observational, trial, treatment, outcome, id)
+        with _progress("methods", len(METHODS)) as tell:
+            found = []
+            for each in compare_on_held_out(study, alpha, seed):
+                found.append(each)
+                tell(1)
+    if as_json:
+        _print_json(found)
+        return
+    from confide.screen import comparison_notes, comparison_table, console
+
+    console().print(comparison_table(found, alpha))
+    typer.echo("\n".join(comparison_notes(found)))
+
+
+@app.command()
+def diagnose(
+    observational: Observational,
+    trial: Trial,
+    treatment: Treatment,
+    outcome: Outcome,
+    method: Annotated[str | None, typer.Option(help="One of `confide methods`; the default is confide's own.")] = None,
+    alpha: Alpha = 0.1,
+    id: Identifiers = None,  # noqa: A002
+    seed: Seed = 0,
+    as_json: Json = False,
+) -> None:
+    """Overlap, effective sample size and a test for hidden confounding, in words."""
+    _check_one_standard_input(observational, trial)
+    from confide.diagnostics import hidden_confounding_test
+
+    with _notes():
+        study = _read(observational, trial, treatment, outcome, id)
+        model = _fitted(study, method, alpha, seed)
+        with _waiting("looking at what to trust"):
+            summary = model.summary()
+        with _waiting("testing for hidden confounding"):
+            X, y, labels, in_trial = study
+            tests = hidden_confounding_test(X, y, labels, in_trial, random_state=seed)
+    if as_json:
+        _print_json({"summary": summary, "arms": model.diagnostics_, "hidden_confounding": tests})
+        return
+    from confide.screen import confounding_lines
+
+    typer.echo(summary)
+    typer.echo("\n" + "\n".join(confounding_lines(tests)))
+
+
+@app.command()
+def methods(as_json: Json = False) -> None:
+    """Show the methods: what they use and what they promise."""
+    from confide.methods.registry import METHODS
+
+    if as_json:
+        shown = ("name", "summary", "uses", "promise")
+        _print_json([{key: getattr(record, key) for key in shown} for record in METHODS.values()])
+        return
+    from confide.screen import console, method_lines
+
+    for part in method_lines():
+        console().print(part, highlight=False)
 
 
 @app.command()
 def demo(
-    seeds: Annotated[int, typer.Option(min=1, help="How many repetitions to average.")] = 2,
-    seed: Annotated[int, typer.Option(min=0, help="The first seed.")] = 0,
+    files: Annotated[
+        str | None, typer.Option(help="Write these pupils into this folder too, as CSV files for the other commands.")
+    ] = None,
+    seed: Seed = 0,
+    as_json: Json = False,
 ) -> None:
-    """Try every method on synthetic data with a hidden confounder."""
-    from rich.console import Console
-    from rich.progress import Progress
-    from rich.table import Table
+    """Tell the story on real pupils: what the observational data claim, what the trial gives, what confide gives."""
+    from confide.experiments.story import tell_star, write_star
+    from confide.screen import console, next_commands, story_parts
 
-    from confide.experiments.coverage import repeat_synthetic
-    from confide.methods.registry import METHODS
-
-    console, errors = Console(), Console(stderr=True)
-    results = []
-    with Progress(console=errors, transient=True, disable=not errors.is_terminal) as progress:
-        task = progress.add_task("fitting", total=len(METHODS) * seeds)
-        for repetition in range(seed, seed + seeds):
-            for name in METHODS:
-                results += repeat_synthetic(name, name, repetition)
-                progress.advance(task)
-    console.print(
-        "A hidden cause decides who is treated and drives the outcome. There are 10,000 observational rows and "
-        "250 randomised ones. How often does a 90 % interval hold for new people, and how wide is it?\n"
-    )
-    console.print(_demo_table(results, seeds))
-    console.print(
-        "\nPromised coverage of an outcome, α = 0.1, on average over samples (effect: both arms at α/2 each):"
-    )
-    promises = Table.grid(padding=(0, 2))
-    for record in METHODS.values():
-        promises.add_row("", record.name, record.promise)
-    console.print(promises)
+    if files is not None:
+        write_star(files, seed)
+    with _progress("fitting", 3) as tell:
+        story = tell_star(seed, tell)
+    if as_json:
+        _print_json(story)
+        return
+    for part in story_parts(story):
+        console().print(part, highlight=False)
+    typer.echo(next_commands(files))
 
 
-def _demo_table(results: list[Result], seeds: int) -> Table:
-    """Return coverage, width and seconds of each method."""
-    from statistics import fmean, stdev
+def _read(
+    observational: str, trial: str, treatment: str, outcome: str, identifiers: list[str] | None, new: str | None = None
+) -> Study:
+    """Return the study of two files; identifiers are no covariates, and new rows must have the others."""
+    from confide.formats import read_study
 
-    from rich.box import SIMPLE
-    from rich.table import Table
+    with _waiting("reading"):
+        return read_study(observational, trial, treatment, outcome, identifiers or [], new)
 
-    times = "one seed" if seeds == 1 else f"mean of {seeds} seeds"
-    table = Table(title=f"coverage ± standard error / width, {times}", box=SIMPLE, padding=(0, 1), pad_edge=False)
-    targets = list(dict.fromkeys(result.target for result in results))
-    table.add_column("method", no_wrap=True)
-    for heading in (*targets, "s"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    for name in dict.fromkeys(result.method for result in results):
-        mine = [result for result in results if result.method == name]
-        cells = []
-        for target in targets:
-            coverages = [result.coverage for result in mine if result.target == target]
-            width = fmean(result.width for result in mine if result.target == target)
-            error = f"{stdev(coverages) / len(coverages) ** 0.5:.2f}" if len(coverages) > 1 else ""
-            cells.append(f"{fmean(coverages):.2f}{error.replace('0.', '±.', 1)}/{width:.2f}")
-        table.add_row(name, *cells, f"{fmean(result.seconds for result in mine):.1f}")
-    return table
+
+def _fitted(study: Study, method: str | None, alpha: float, seed: int) -> CounterfactualIntervals:
+    """Return the model of a study."""
+    with _waiting("fitting"):
+        from confide import CounterfactualIntervals
+
+        model = CounterfactualIntervals(alpha=alpha, random_state=seed)
+        if method is not None:
+            model.set_params(method=method)
+        return model.fit(*study)
+
+
+def _check_outputs(out: str | None, save: str | None = None, *, as_json: bool = False) -> None:
+    """Refuse an output that cannot be written before anything is computed."""
+    from pathlib import Path
+
+    from confide.formats import STANDARD, kind_of
+
+    if out is not None:
+        kind_of(out)
+    if as_json and out == STANDARD:
+        raise typer.BadParameter("--json and the intervals cannot both go to standard output: name a file with --out.")
+    for path in (out, save):
+        if path in (None, STANDARD):
+            continue
+        target = Path(str(path))
+        if target.is_dir() or not target.parent.is_dir() or not os.access(target.parent, os.W_OK):
+            raise ValueError(f"{path} cannot be written: its folder must exist and be writable, and it must be a file.")
+
+
+def _check_one_standard_input(*paths: str | None) -> None:
+    if paths.count("-") > 1:
+        raise typer.BadParameter("only one of the files can come from standard input.")
+
+
+def _answer(model: CounterfactualIntervals, source: str, out: str) -> Any:
+    """Write the answers for a file, with progress where someone watches."""
+    from confide.scale import answer_file
+
+    with _progress("rows answered", None) as tell:
+        return answer_file(model, source, out, tell=tell)
+
+
+def _tell_answered(answered: Any, out: str, screen: Any) -> None:
+    """Say what came of it."""
+    typer.echo(f"\n{answered.rows:,} rows answered{'' if out == '-' else f', in {out}'}.", file=screen)
+    if answered.infinite:
+        typer.echo(f"{answered.infinite:,} of them have an infinite interval.", file=screen)
+    for (treated, control), (above, below, open_) in answered.signs.items():
+        typer.echo(
+            f"Effect of {treated} against {control}: its interval is above 0 for {above:,}, below 0 for {below:,}, and "
+            f"holds 0 for {open_:,}.",
+            file=screen,
+        )
+
+
+@contextmanager
+def _notes() -> Iterator[None]:
+    """Show warnings as notes on stderr, each once, however many batches of rows bring it up."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", UserWarning)
+        yield
+    kinds: dict[Any, str] = {}
+    for each in caught:
+        kinds.setdefault(each.category if each.category is not UserWarning else str(each.message), str(each.message))
+    for message in kinds.values():
+        typer.echo(f"note: {message}", err=True)
+
+
+@contextmanager
+def _waiting(what: str) -> Iterator[None]:
+    """Show that something is going on, on a terminal."""
+    from confide.screen import console
+
+    errors = console(error=True)
+    if not errors.is_terminal:
+        yield
+        return
+    with errors.status(what):
+        yield
+
+
+@contextmanager
+def _progress(what: str, total: int | None) -> Iterator[Callable[[int], None]]:
+    """Yield what advances a progress bar on stderr, silent where that is no terminal."""
+    from rich.progress import MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    from confide.screen import console
+
+    errors = console(error=True)
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=errors, transient=True, disable=not errors.is_terminal) as progress:
+        task = progress.add_task(what, total=total)
+        yield lambda count: progress.advance(task, count)
+
+
+def _print_json(value: Any) -> None:
+    """Print records as JSON; what JSON has no number for, such as an infinite width, is text."""
+    typer.echo(json.dumps(_plain(value), ensure_ascii=False, indent=2, allow_nan=False))
+
+
+def _plain(value: Any) -> Any:
+    """Return records, labels and numbers as JSON knows them."""
+    from dataclasses import asdict, is_dataclass
+    from math import isfinite
+
+    if is_dataclass(value) and not isinstance(value, type):
+        return _plain(asdict(value))
+    if isinstance(value, dict):
+        return {
+            " vs ".join(map(str, key)) if isinstance(key, tuple) else str(key): _plain(v) for key, v in value.items()
+        }
+    if isinstance(value, list | tuple):
+        return [_plain(each) for each in value]
+    if hasattr(value, "item"):
+        value = value.item()
+    return str(value) if isinstance(value, float) and not isfinite(value) else value
 
 
 if __name__ == "__main__":

@@ -149,13 +149,13 @@ class CounterfactualIntervals(Labelled, BaseEstimator):
     def predict_effect(self, X: Any, treated: Any = None, control: Any = None) -> NDArray[np.float64]:
         """Return point predictions of Y(treated) - Y(control); with two arms the second against the first."""
         treated, control = self._pair(treated, control)
-        encoded = self._encode(X, stacklevel=3)
+        encoded = self._encode_new(X, stacklevel=3)
         return self.arms_[treated].predict(encoded) - self.arms_[control].predict(encoded)
 
     def predict_effect_interval(self, X: Any, treated: Any = None, control: Any = None) -> Intervals:
         """Return an interval a row for Y(treated) - Y(control); with two arms the second against the first."""
         treated, control = self._pair(treated, control)
-        return self.effect_.predict_interval(self._encode(X, stacklevel=3), treated, control)
+        return self.effect_.predict_interval(self._encode_new(X, stacklevel=3), treated, control)
 
     def with_alpha(self, alpha: float) -> Self:
         """Return a copy at another level: base models and ratios are kept."""
@@ -237,17 +237,21 @@ class CounterfactualIntervals(Labelled, BaseEstimator):
             return self.arm_alpha
         return check_alpha(next(iter(self.arms_.values())).alpha) / 2
 
-    def _encode(self, X: Any, stacklevel: int) -> NDArray[np.float64]:
-        """Return the covariates as numbers; warn, in the caller's caller's name, if they are unlike the trial's."""
+    def encode(self, X: Any) -> NDArray[np.float64]:
+        """Return the covariates as the arms take them, as numbers."""
         check_is_fitted(self)
-        encoded = _dense(self.encoder_.transform(X))
+        return _dense(self.encoder_.transform(X))
+
+    def _encode_new(self, X: Any, stacklevel: int) -> NDArray[np.float64]:
+        """Return the covariates as numbers; warn, in the caller's caller's name, if they are unlike the trial's."""
+        encoded = self.encode(X)
         if unlike := self.population_.unlike(encoded):
             warnings.warn(unlike, PopulationWarning, stacklevel=stacklevel)
         return encoded
 
     def _ask_arms(self, question: str, X: Any, treatment: Any) -> tuple[list[Any], NDArray[np.intp]]:
         """Return the arms' answers for their rows, and the order that puts them back into the rows of X."""
-        encoded = self._encode(X, stacklevel=4)
+        encoded = self._encode_new(X, stacklevel=4)
         labels = np.asarray(treatment)
         if labels.ndim and labels.shape != (len(encoded),):
             raise ValueError(f"treatment must be one label or {len(encoded)} labels, got shape {labels.shape}.")

@@ -43,14 +43,14 @@ class NumberColumn:
         """The name of the encoded column."""
         return [self.name]
 
-    def encode(self, column: pa.ChunkedArray) -> NDArray[np.float64]:
-        """Return the value, one row a value."""
+    def encode(self, column: pa.ChunkedArray, into: NDArray[np.float64]) -> None:
+        """Write the values into a matrix of one column."""
         if self.temporal:
             column = column if (written := dates(column)) is None else written
         if not is_empty(column) and is_temporal(column.type) != self.temporal:
             was, now = ("dates", "something else") if self.temporal else ("numbers", "dates")
             raise ValueError(f"column {self.name!r} held {was} when fitted and holds {now} now; convert it.")
-        return numbers(self.name, column)[:, None]
+        into[:, 0] = numbers(self.name, column)
 
 
 @dataclass(frozen=True)
@@ -74,18 +74,16 @@ class CategoryColumn:
         """A name for each encoded column."""
         return [f"{self.name} = {category}" for category in self.categories] + [f"{self.name} is missing"] * self.marked
 
-    def encode(self, column: pa.ChunkedArray) -> NDArray[np.float64]:
-        """Return the encoded columns, one row a value."""
+    def encode(self, column: pa.ChunkedArray, into: NDArray[np.float64]) -> None:
+        """Write 1 into a matrix of zeros where a value is of the column's category."""
         values = texts(self.name, column)
         known = len(self.categories)
         codes = pc.index_in(values, value_set=pa.array(self.categories, pa.string()), skip_nulls=True)
         codes = codes.fill_null(known).to_numpy()
-        encoded = np.zeros((len(codes), known + self.marked))
         present = np.flatnonzero(codes < known)
-        encoded[present, codes[present]] = 1
+        into[present, codes[present]] = 1
         if self.marked:
-            encoded[values.is_null().to_numpy(zero_copy_only=False), -1] = 1
-        return encoded
+            into[values.is_null().to_numpy(zero_copy_only=False), -1] = 1
 
 
 class TableEncoder(TransformerMixin, BaseEstimator):
@@ -98,6 +96,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     ----------
     columns_ : list
         How each column is encoded.
+    feature_names_in_ : array
+        Names of the columns, where there are any.
     """
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002  (scikit-learn's signature)
@@ -110,6 +110,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self.by_name_ = is_frame(X)
         self.columns_ = [_learn_column(name, table.column(name)) for name in table.column_names]
         self.n_features_in_ = len(self.columns_)
+        if self.by_name_:
+            self.feature_names_in_ = np.array(table.column_names, dtype=object)
         return self
 
     def transform(self, X: Any) -> NDArray[np.float64]:
@@ -128,7 +130,11 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         missing = [column.name for column in self.columns_ if column.name not in table.column_names]
         if missing:
             raise ValueError(f"columns missing: {examples(missing)}; {suggest(missing[0], table.column_names)}")
-        return np.column_stack([column.encode(table.column(column.name)) for column in self.columns_])
+        ends = np.cumsum([len(column.names) for column in self.columns_])
+        encoded = np.zeros((len(table), ends[-1]))
+        for column, into in zip(self.columns_, np.split(encoded, ends[:-1], axis=1), strict=True):
+            column.encode(table.column(column.name), into)
+        return encoded
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:  # noqa: ARG002
         """Return a name for each column of the matrix."""

@@ -19,8 +19,8 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
 
     Whoever reads ``path`` sees the old content or the new, never a part: the bytes go to a temporary file in the same
     directory, which is renamed at the end. If the block or the disk fails, the temporary file is removed and what was
-    there before is still there. A link is followed, and a file that was there keeps its permissions. What is no plain
-    file, such as a pipe, is written to as it is.
+    there before is still there; the system's error names ``path``. A link is followed, and a file that was there keeps
+    its permissions. What is no plain file, such as a pipe, is written to as it is.
 
     Examples
     --------
@@ -30,11 +30,20 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     target = Path(os.path.realpath(path))
     if target.is_dir():
         raise IsADirectoryError(errno.EISDIR, "a file cannot take the place of a directory", str(path))
-    if target.exists() and not target.is_file():
-        with target.open("wb") as file:
-            yield file
-        return
     temporary = target.with_name(f".{target.name[:100]}.{secrets.token_hex(8)}.tmp")
+    in_place = target.exists() and not target.is_file()
+    try:
+        with target.open("wb") if in_place else _renamed(temporary, target) as file:
+            yield file
+    except OSError as error:
+        if error.filename in (None, str(temporary)):
+            error.filename = str(path)
+        raise
+
+
+@contextmanager
+def _renamed(temporary: Path, target: Path) -> Iterator[IO[bytes]]:
+    """Give a new file that takes the target's place at the end, and is removed if there is no such end."""
     try:
         with temporary.open("xb") as file:
             yield file

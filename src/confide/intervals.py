@@ -165,6 +165,7 @@ class IntervalSets:
         return len(self.starts) - 1
 
     def __getitem__(self, row: int) -> NDArray[np.float64]:
+        """Return the intervals of one row's set, one a line."""
         components = slice(*self.starts[range(len(self))[row] :][:2])
         return np.column_stack([self.lower[components], self.upper[components]])
 

@@ -24,6 +24,7 @@ from sklearn.preprocessing import SplineTransformer, StandardScaler
 from sklearn.utils import get_tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, has_fit_parameter, validate_data
+from threadpoolctl import threadpool_limits
 
 from confide.checks import suggest
 from confide.splits import Rows, spawn_seeds
@@ -36,6 +37,8 @@ SPLINE_VALUES = 10
 # Cross-validation compares the candidates on at most this many rows; the winner then learns from all.
 COMPARISON_ROWS = 20_000
 FOLDS = 5
+# Fewer rows than this are boosted by one thread: more only wait for each other, for ever where the cores are busy.
+SMALL_ROWS = 20_000
 
 Losses = Callable[[Any, Any, Any], "NDArray[np.float64]"]
 
@@ -57,6 +60,10 @@ class _Auto(BaseEstimator):
 
     def _choose(self, candidates: dict[str, Any], losses: Losses, rows: Rows, make_folds: Any) -> None:
         """Set the winner: candidates go from the simplest to the most flexible, and a tie to the simpler."""
+        with threadpool_limits(1 if len(rows) < SMALL_ROWS else None, user_api="openmp"):
+            self._compare(candidates, losses, rows, make_folds)
+
+    def _compare(self, candidates: dict[str, Any], losses: Losses, rows: Rows, make_folds: Any) -> None:
         self.errors_: dict[str, float] = {}
         self.name_ = next(iter(candidates))
         chosen = np.random.default_rng(spawn_seeds(self.random_state, 1)[0]).permutation(len(rows))[:COMPARISON_ROWS]
@@ -326,6 +333,30 @@ def fit_once(model: Any, *data: Any, **params: Any) -> Any:
     return shared[key]
 
 
+_asked: ContextVar[dict[tuple[int, int], tuple[Any, Any, Any]] | None] = ContextVar("_asked", default=None)
+
+
+@contextmanager
+def sharing_predictions() -> Iterator[None]:
+    """Ask each model only once about the same rows while the block lasts: points and intervals of several levels."""
+    token = _asked.set({})
+    try:
+        yield
+    finally:
+        _asked.reset(token)
+
+
+def predict_once(model: Any, X: NDArray[np.float64]) -> Any:
+    """Return the model's prediction; inside `sharing_predictions` the one that it gave for this very array before."""
+    asked = _asked.get()
+    if asked is None:
+        return model.predict(X)
+    key = id(model), id(X)
+    if key not in asked:
+        asked[key] = model, X, model.predict(X)  # both are kept, so that no other object takes their place
+    return asked[key][2]
+
+
 def fitted(model: Any, rows: Rows) -> Any:
     """Return the model fitted on the rows, by their weights where they have any."""
     return model.fit(rows.X, rows.y, **weights_for(model, rows.weight))
@@ -373,6 +404,11 @@ def check_base(base: Any) -> Any:
     """Return the base model; raise unless it is a regressor or None."""
     if base is None:
         return None
-    if isinstance(base, type) or not all(hasattr(base, name) for name in ("fit", "predict", "get_params")):
-        raise ValueError(f"base must be an unfitted scikit-learn regressor or None, got {base!r}.")
+    if isinstance(base, type) or not all(
+        hasattr(base, name) for name in ("fit", "predict", "get_params", "__sklearn_tags__")
+    ):
+        raise ValueError(
+            f"base must be an unfitted scikit-learn regressor or None, got {base!r}. A class of your own needs "
+            "sklearn.base.RegressorMixin and BaseEstimator."
+        )
     return base

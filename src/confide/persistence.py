@@ -91,7 +91,7 @@ def load(path: str | os.PathLike[str], trusted: Sequence[str | type] = ()) -> Co
     except _UntrustedError as error:
         raise ValueError(
             f"{path} asks for types that are not trusted: {', '.join(error.names)}. Nothing was loaded; if you know "
-            f"who made the file, and these types, pass trusted={error.names}."
+            f"who made the file, and these types, pass trusted={error.names} (--trust on the command line)."
         ) from None
     except Exception as error:
         raise ValueError(f"{path} holds no model that can be read: {_sentence(error)}.") from error
@@ -122,7 +122,7 @@ def _pack(model: CounterfactualIntervals) -> bytes:
         )
     try:
         facts = _facts(model)
-        tree = skops.io.dumps(model)
+        tree = _renumbered(skops.io.dumps(model))
         with zipfile.ZipFile(io.BytesIO(tree)) as members:
             check_saved_tree(json.loads(members.read(SCHEMA)))
         check_caches(parts(model))
@@ -140,11 +140,37 @@ def _pack(model: CounterfactualIntervals) -> bytes:
 
 
 def _archive(header: dict[str, Any], tree: bytes, compression: int) -> bytes:
+    return _zipped({HEADER: json.dumps(header, indent=2, ensure_ascii=False).encode(), MODEL: tree}, compression)
+
+
+def _zipped(members: dict[str, bytes], compression: int) -> bytes:
+    """Return an archive without times: the same members give the same bytes."""
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w", compression) as archive:
-        archive.writestr(HEADER, json.dumps(header, indent=2, ensure_ascii=False))
-        archive.writestr(MODEL, tree)
+        for name, content in members.items():
+            archive.writestr(zipfile.ZipInfo(name), content, compression)
     return file.getvalue()
+
+
+def _renumbered(tree: bytes) -> bytes:
+    """Return a skops archive whose objects are numbered in their order, not by where they lay in memory."""
+    numbers: dict[str, int] = {}
+    files: dict[str, str] = {}
+
+    def renumber(node: dict[str, Any]) -> dict[str, Any]:
+        if "__id__" in node:
+            node["__id__"] = numbers.setdefault(str(node["__id__"]), len(numbers))
+        if isinstance(node.get("file"), str):
+            old, dot, kind = node["file"].partition(".")
+            new = f"{numbers.setdefault(old, len(numbers))}{dot}{kind}"
+            files[node["file"]] = new
+            node["file"] = new
+        return node
+
+    with zipfile.ZipFile(io.BytesIO(tree)) as members:
+        schema = json.loads(members.read(SCHEMA), object_hook=renumber)
+        arrays = {new: members.read(old) for old, new in files.items()}
+    return _zipped({**arrays, SCHEMA: json.dumps(schema, indent=2).encode()}, zipfile.ZIP_STORED)
 
 
 def _may_unpack(size: int, packed: int) -> bool:

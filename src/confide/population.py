@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -65,18 +65,35 @@ class Population:
 
     def unlike(self, X: NDArray[np.float64]) -> str | None:
         """Return how the rows differ from the trial's; None where they need not."""
+        return self.judge(self.look(X))
+
+    def look(self, X: NDArray[np.float64]) -> Look:
+        """Return what of new rows is compared with the trial; looks at parts of the rows can be joined."""
         if len(self.columns) < LEAST_ROWS or not X.size:
+            return Look.at_nothing(self)
+        first, last = self.columns[[0, -1]]
+        ends = np.array([np.fmin.reduce(X), np.fmax.reduce(X)])
+        missing = np.isnan(X).sum(axis=0)
+        beyond_ends = np.array([np.where(np.isinf(last), 0, missing), np.zeros(len(last))])
+        for column in np.flatnonzero(ends[1] > last):
+            beyond_ends[0, column] += np.sum(X[:, column] > last[column])
+        for column in np.flatnonzero(ends[0] < first):
+            beyond_ends[1, column] += np.sum(X[:, column] < first[column])
+        return Look(len(X), beyond_ends, ends, len(X) - missing, X, 1).thinned()
+
+    def judge(self, look: Look) -> str | None:
+        """Return how rows that were looked at differ from the trial's; None where they need not."""
+        if not look.rows:
             return None
-        X = _missing_last(X)
-        compared = X[:: -(-len(X) // NEW_ROWS)]
-        level = LEVEL / (3 * X.shape[1])
+        level = LEVEL / (3 * len(self.names))
         outside, shifted = [], []
-        for name, trial, new, some in zip(self.names, self.columns.T, X.T, compared.T, strict=True):
-            ends = int(np.sum(new > trial[-1])), int(np.sum(new < trial[0]))
-            rare = min(beyond(count, len(new), len(trial)) for count in ends) < level
-            if rare or _absurd(trial, new, ABSURD_LEVEL / (2 * X.shape[1])):
-                outside.append(f"{name} ({sum(ends)} of {len(new)} rows)")
-            elif _same_distribution(trial, some) < level:
+        columns = zip(self.names, self.columns.T, look.beyond.T, _missing_last(look.sample).T, strict=True)
+        for column, (name, trial, counts, sample) in enumerate(columns):
+            rare = min(beyond(int(count), look.rows, len(trial)) for count in counts) < level
+            ends, known = look.ends[:, column], int(look.known[column])
+            if rare or _absurd(trial, ends, known, ABSURD_LEVEL / (2 * len(self.names))):
+                outside.append(f"{name} ({int(counts.sum())} of {look.rows} rows)")
+            elif _same_distribution(trial, sample) < level:
                 shifted.append(name)
         found = [f"outside the trial's range: {examples(outside)}"] * bool(outside)
         found += [f"distributed otherwise than in the trial: {examples(shifted)}"] * bool(shifted)
@@ -86,6 +103,61 @@ class Population:
             f"new rows look unlike the trial's; {'; '.join(found)}. Every promise is for rows from the trial's "
             "population: do not rely on it for these, or ask about rows like the trial's."
         )
+
+
+@dataclass(frozen=True)
+class Look:
+    """What of new rows is compared with the trial's, in memory that does not grow with them.
+
+    Attributes
+    ----------
+    rows : int
+        How many rows there are.
+    beyond : (2, columns) array
+        How many lie above the trial's largest and below its smallest value.
+    ends : (2, columns) array
+        Smallest and largest value that is not missing.
+    known : (columns,) array
+        How many values are not missing.
+    sample : (at most NEW_ROWS, columns) array
+        Every so-manieth row.
+    every : int
+        How many rows one row of the sample stands for; a power of 2.
+    """
+
+    rows: int
+    beyond: NDArray[np.float64]
+    ends: NDArray[np.float64]
+    known: NDArray[np.float64]
+    sample: NDArray[np.float64]
+    every: int
+
+    @classmethod
+    def at_nothing(cls, population: Population) -> Look:
+        """Return the look at no rows."""
+        none = np.zeros((2, len(population.names)))
+        return cls(0, none, np.full_like(none, np.nan), none[0], none[:0], 1)
+
+    def thinned(self, least: int = 1) -> Look:
+        """Return the look with a sample that is small enough, one row of it standing for at least so many."""
+        every = max(self.every, least)
+        while -(-len(self.sample) * self.every // every) > NEW_ROWS:
+            every *= 2
+        return replace(self, sample=self.sample[:: every // self.every].copy(), every=every)
+
+    def joined(self, other: Look) -> Look:
+        """Return the look at both parts together."""
+        every = max(self.every, other.every)
+        ends = np.fmin(self.ends[0], other.ends[0]), np.fmax(self.ends[1], other.ends[1])
+        samples = [part.thinned(every).sample for part in (self, other)]
+        return Look(
+            self.rows + other.rows,
+            self.beyond + other.beyond,
+            np.array(ends),
+            self.known + other.known,
+            np.concatenate(samples),
+            every,
+        ).thinned()
 
 
 def beyond(count: int, new: int, trial: int) -> float:
@@ -103,20 +175,20 @@ def _missing_last(X: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.where(np.isnan(X), np.inf, X)
 
 
-def _absurd(trial: NDArray[np.float64], new: NDArray[np.float64], level: float) -> bool:
-    """Return whether a new value is farther out than one of so many should be but with that probability.
+def _absurd(trial: NDArray[np.float64], ends: NDArray[np.float64], known: int, level: float) -> bool:
+    """Return whether an end of the new values is farther out than one of so many should be but with that probability.
 
     Above the largest of k values the chance of a new one is 1/(k+1), and with a tail like 1/x^a it falls by e^(-a) for
     each unit on a logarithmic scale, which asinh is far from the median.
     """
-    trial, new = trial[np.isfinite(trial)], new[np.isfinite(new)]
-    if not len(new) or len(np.unique(trial)) < LEAST_ROWS:
+    trial = trial[np.isfinite(trial)]
+    if not known or len(np.unique(trial)) < LEAST_ROWS:
         return False
     first, median, third = np.quantile(trial, [0.25, 0.5, 0.75])
     scale = (third - first) or trial.std()
-    margin = max(np.log(len(new) / (level * (len(trial) + 1))) / TAIL, 0.0)
+    margin = max(np.log(known / (level * (len(trial) + 1))) / TAIL, 0.0)
     low, high = np.arcsinh((trial[[0, -1]] - median) / scale)
-    farthest = np.arcsinh((np.array([new.min(), new.max()]) - median) / scale)
+    farthest = np.arcsinh((ends - median) / scale)
     return bool(farthest[0] < low - margin or farthest[1] > high + margin)
 
 

@@ -108,6 +108,8 @@ def stack(
         raise ValueError(
             f"the outcome must be numeric, but column {outcome!r} is {outcomes.type}. Encode it as numbers."
         )
+    for name, table in tables.items():
+        _check_no_missing_outcome(name, roles[1], table[roles[1]])
     kind = read_frame(observational).implementation
     return Study(
         nw.from_arrow(joined, backend=kind).to_native(),
@@ -115,6 +117,17 @@ def stack(
         _labels(roles[0], first[roles[0]], second[roles[0]]),
         np.repeat([False, True], [len(first), len(second)]),
     )
+
+
+def _check_no_missing_outcome(table: str, name: str, column: pa.ChunkedArray) -> None:
+    """Raise where outcomes are missing, and say in which table and rows."""
+    missing = np.flatnonzero(column.is_null(nan_is_null=True).to_numpy())
+    if len(missing):
+        raise ValueError(
+            f"the {table} table has no outcome {name!r} in {len(missing)} of {len(column)} rows (such as row "
+            f"{missing[0] + 1}). Leave these rows out; if people of the trial are missing because of their outcome, no "
+            "promise holds for the others."
+        )
 
 
 def _covariates(tables: dict[str, pa.Table], roles: list[str], covariates: Any) -> list[str]:

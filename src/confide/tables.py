@@ -84,12 +84,14 @@ def texts(name: str, column: pa.ChunkedArray) -> pa.Array:
 
 
 def numbers(name: str, column: pa.ChunkedArray) -> NDArray[np.float64]:
-    """Return the values as floats, dates and durations as days; NaN where missing."""
+    """Return the values as floats, dates and durations as days; NaN where missing. Text is read as a number."""
     kind = column.type
     if pa.types.is_null(kind):
         return np.full(len(column), np.nan)
     try:
-        if is_temporal(kind):
+        if is_text(kind):
+            values = _written_numbers(column).to_numpy()
+        elif is_temporal(kind):
             values = _microseconds(column).cast(pa.float64(), safe=False).to_numpy() / MICROSECONDS_A_DAY
         else:
             values = column.cast(pa.float64(), safe=False).to_numpy()
@@ -100,14 +102,30 @@ def numbers(name: str, column: pa.ChunkedArray) -> NDArray[np.float64]:
     return np.asarray(values, dtype=np.float64)
 
 
+def _written_numbers(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return text as numbers; true and false, as any CSV reader knows them, are 1 and 0."""
+    trimmed = pc.utf8_trim_whitespace(column)
+    try:
+        return trimmed.cast(pa.float64())
+    except pa.ArrowInvalid:
+        return trimmed.cast(pa.bool_()).cast(pa.float64())
+
+
 def dates(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
-    """Return text as instants if all of it is written like 2024-01-31, with a time or without; None if not."""
+    """Return text as instants if all of it is written like 2024-01-31, with or without a time, or like 10:30.
+
+    None if not. A time without a date is one of the first day.
+    """
     if not is_text(column.type) or is_empty(column):
         return None
-    try:
-        return column.cast(pa.timestamp("us"))
-    except pa.ArrowException:
-        return None
+    text = column.cast(pa.large_string())
+    on_first_day = pc.binary_join_element_wise(pa.scalar("1970-01-01", text.type), text, pa.scalar(" ", text.type))
+    for written, zone in ((text, None), (text, "UTC"), (on_first_day, None)):
+        try:
+            return written.cast(pa.timestamp("us", tz=zone))
+        except pa.ArrowException:
+            continue
+    return None
 
 
 def _microseconds(column: pa.ChunkedArray) -> pa.ChunkedArray:

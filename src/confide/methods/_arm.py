@@ -25,7 +25,7 @@ from confide.checks import (
 from confide.conformal.quantile import Calibration, check_alpha, check_weights
 from confide.conformal.transductive import outcome_grid, rows_at_once, solve_on_grid, widened_range
 from confide.intervals import InfiniteIntervalWarning, Intervals, IntervalSets, count_rows, shortage
-from confide.learners import check_base_on, fit_once, seeded
+from confide.learners import check_base_on, fit_once, predict_once, seeded
 from confide.ratio import check_ratio
 from confide.scores import Grounded, Score, check_score
 from confide.splits import Rows, join, spawn_seeds, split
@@ -301,7 +301,7 @@ class ArmEstimator(BaseEstimator, ABC):
 
     def _predict_base(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return what the base model predicts, which must be numbers."""
-        prediction: NDArray[np.float64] = np.asarray(self.base_.predict(X), dtype=np.float64)
+        prediction: NDArray[np.float64] = np.asarray(predict_once(self.base_, X), dtype=np.float64)
         if np.isnan(prediction).any():
             raise ValueError(
                 f"the base model predicts NaN for {np.isnan(prediction).any(axis=-1).sum()} rows. "

@@ -12,7 +12,7 @@ from scipy.special import expit
 from confide.checks import suggest
 from confide.conformal.permutation import conditional_poisson
 from confide.conformal.quantile import Calibration, check_alpha, level
-from confide.intervals import IntervalSets
+from confide.intervals import IntervalSets, count_rows, shortage
 from confide.learners import check_base_on
 from confide.methods._arm import Arm, ArmEstimator
 from confide.ratio import ClassifierRatio
@@ -163,7 +163,11 @@ class PooledDR(ArmEstimator):
 
     def shortage(self) -> str | None:
         """Return why all intervals are infinite; the sharp sets need no number of rows."""
-        return None if self._is_sharp() else super().shortage()
+        if self._is_sharp() or np.isfinite(self.calibration_.quantile(self.alpha)):
+            return None
+        rows = count_rows(len(self.trial_calibration_.scores))
+        said = shortage(self.alpha, rows, self._calibrates_on, f"All intervals are {self._reach()}")
+        return said if self.ratio_ is None else f"{said} solve='transductive' needs no number of them."
 
     def searches(self) -> bool:
         """Return whether the sets are the sharp ones, for which candidates must be asked."""

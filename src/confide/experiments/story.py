@@ -1,0 +1,104 @@
+"""The demonstration: real pupils, a biased table, a small trial, and what each can say."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from confide.counterfactual import CounterfactualIntervals
+from confide.datasets import load_star
+from confide.diagnostics import Coverage, coverage_report
+from confide.formats import writing
+from confide.methods.naive import Naive
+from confide.methods.registry import METHODS
+from confide.study import stack
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+ALPHA = 0.1
+
+
+@dataclass(frozen=True)
+class Line:
+    """What one way to answer gives on the held-out pupils."""
+
+    what: str
+    promise: str
+    arms: list[Coverage]
+
+
+@dataclass(frozen=True)
+class Story:
+    """The demonstration in numbers.
+
+    Attributes
+    ----------
+    observational, trial, held_out : int
+        Pupils of each part.
+    claimed, true : float
+        Mean score in small classes less that in regular ones, among the observational and among the held-out pupils.
+    lines : list of Line
+        What each way to answer gives.
+    """
+
+    observational: int
+    trial: int
+    held_out: int
+    claimed: float
+    true: float
+    lines: list[Line]
+
+
+def tell_star(seed: int, tell: Callable[[int], None] = lambda _: None) -> Story:
+    """Return the story of Project STAR: what observational pupils claim, what the trial gives, what confide gives."""
+    data = load_star(random_state=seed)
+    new = data.test.drop_columns([str(data.treatment), data.outcome])
+    outcomes, labels = data.test[data.outcome].to_numpy(), data.test[data.treatment].to_numpy()
+    claimed, true = (_difference(table, str(data.treatment), data.outcome) for table in (data.observational, data.test))
+    # Split conformal prediction that takes observational pupils for a trial: what a careful analyst without one does.
+    blind = stack(data.observational, data.observational, treatment=str(data.treatment), outcome=data.outcome)
+    both = stack(data.observational, data.trial, treatment=str(data.treatment), outcome=data.outcome)
+    asked = [
+        ("observational alone", "nothing", Naive(), blind),
+        ("trial alone", METHODS["naive"].promise, Naive(), both),
+        ("confide, with both", METHODS["transfer-centred"].promise, "transfer-centred", both),
+    ]
+    lines = []
+    for what, promise, method, study in asked:
+        model = CounterfactualIntervals(method, alpha=ALPHA, random_state=seed)
+        with warnings.catch_warnings():
+            warnings.simplefilter(
+                "ignore"
+            )  # the blind model is asked about pupils unlike its own, and that is the point
+            model.fit(*study)
+            lines.append(Line(what, promise, coverage_report(model, new, outcomes, treatment=labels)))
+        tell(1)
+    return Story(len(data.observational), len(data.trial), len(data.test), claimed, true, lines)
+
+
+def write_star(folder: str, seed: int) -> None:
+    """Write the pupils of the story as CSV files: observational, trial, and the held-out ones as new rows."""
+    data = load_star(random_state=seed)
+    parts = {
+        "observational": data.observational,
+        "trial": data.trial,
+        "new": data.test.drop_columns([str(data.treatment), data.outcome]),
+    }
+    Path(folder).mkdir(parents=True, exist_ok=True)
+    for name, table in parts.items():
+        pupils = pa.array([f"{name[0]}{number:04d}" for number in range(1, len(table) + 1)])
+        named = table.add_column(0, "pupil", pupils)
+        with writing(str(Path(folder) / f"{name}.csv"), named.schema) as sink:
+            sink.write_table(named)
+
+
+def _difference(table: pa.Table, treatment: str, outcome: str) -> float:
+    """Return the mean outcome of the treated less that of the others."""
+    treated = table[treatment].to_numpy() == 1
+    outcomes = table[outcome].to_numpy()
+    return float(outcomes[treated].mean() - outcomes[~treated].mean())

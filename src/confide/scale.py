@@ -1,0 +1,157 @@
+"""Rows by the batch: a model's answers for files of any length, in memory that does not grow with them."""
+
+from __future__ import annotations
+
+import warnings
+from collections import deque
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from dataclasses import dataclass
+from functools import partial, reduce
+from itertools import chain
+from operator import add
+from typing import TYPE_CHECKING
+
+import joblib
+import numpy as np
+import pyarrow as pa
+from threadpoolctl import threadpool_limits
+
+from confide.answers import answers, beside, contrasts
+from confide.encoding import NumberColumn
+from confide.formats import Batch, check_columns, kind_of, read_batches, writing
+from confide.population import Look, PopulationWarning
+from confide.tables import numbers
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Iterable
+    from concurrent.futures import Future
+
+    from confide.counterfactual import CounterfactualIntervals
+
+# Batches that are answered at once; each takes memory.
+MOST_THREADS = 8
+
+
+@dataclass(frozen=True)
+class Answered:
+    """How many rows were answered, and on which side of 0 their effects' intervals are.
+
+    Attributes
+    ----------
+    rows : int
+        Rows of the file.
+    infinite : int
+        Rows with an infinite interval for some treatment.
+    signs : dict
+        For each pair (treated, control), how many effects' intervals are above 0, below 0, and neither.
+    """
+
+    rows: int
+    infinite: int
+    signs: dict[tuple[str, str], tuple[int, int, int]]
+
+    @classmethod
+    def of(cls, model: CounterfactualIntervals, found: pa.Table) -> Answered:
+        """Count what some rows were answered."""
+        wide = np.zeros(len(found), dtype=bool)
+        for label in model.arms_:
+            for end in ("lower", "upper"):
+                wide |= np.isinf(found[f"y_{label}_{end}"].to_numpy())
+        signs = {}
+        for treated, control in contrasts(model):
+            name = f"effect_{treated}_vs_{control}"
+            above, below = (found[f"{name}_lower"].to_numpy() > 0).sum(), (found[f"{name}_upper"].to_numpy() < 0).sum()
+            signs[str(treated), str(control)] = int(above), int(below), int(len(found) - above - below)
+        return cls(len(found), int(wide.sum()), signs)
+
+    def __add__(self, other: Answered) -> Answered:
+        """Return the counts of both parts together."""
+        signs = {}
+        for pair, counts in self.signs.items():
+            above, below, neither = np.add(counts, other.signs[pair]).tolist()
+            signs[pair] = above, below, neither
+        return Answered(self.rows + other.rows, self.infinite + other.infinite, signs)
+
+
+@dataclass(frozen=True)
+class _Part:
+    """Some rows with their answers, what they were answered, and what of them is compared with the trial."""
+
+    table: pa.Table
+    counted: Answered
+    look: Look
+
+
+def answer_file(
+    model: CounterfactualIntervals, source: str, out: str, *, tell: Callable[[int], None] = lambda _: None
+) -> Answered:
+    """Write the source's own columns and the answers, rows in the order of the source.
+
+    Covariates are found by name. In a CSV file the source's own columns stay the text that they were; in a Parquet or
+    Arrow file made from one, covariates that are numbers become numbers. ``tell`` is called with the number of rows
+    after each batch. Several batches are answered at once, each by one thread.
+
+    Warns once, a `PopulationWarning`, if the rows of the file look unlike the trial's.
+    """
+    names = covariates(model)
+    carry = _with_numbers if kind_of(source) == "csv" != kind_of(out) else _as_they_are
+    batches = read_batches(source)
+    first = next(batches)
+    check_columns(source, first.read.column_names, names)
+    schema = beside(carry(model, first).schema, model)
+
+    def answered(batch: Batch) -> _Part:
+        encoded = model.encode(batch.read.select(names))
+        found = answers(model, encoded)
+        table = pa.table([*carry(model, batch).columns, *found.columns], schema=schema)
+        return _Part(table, Answered.of(model, found), model.population_.look(encoded))
+
+    counted, look = [], Look.at_nothing(model.population_)
+    with writing(out, schema) as sink, closing(_in_order(answered, chain([first], batches))) as parts:
+        for part in parts:
+            sink.write_table(part.table)
+            counted.append(part.counted)
+            look = look.joined(part.look)
+            tell(len(part.table))
+    if unlike := model.population_.judge(look):
+        warnings.warn(unlike, PopulationWarning, stacklevel=2)
+    return reduce(add, counted)
+
+
+def _in_order(work: Callable[[Batch], _Part], batches: Iterable[Batch]) -> Generator[_Part]:
+    """Yield what is made of the batches, in their order, while the next ones are being worked on."""
+    threads = min(joblib.cpu_count(), MOST_THREADS)
+    pending: deque[Future[_Part]] = deque()
+    # The batches share the cores: inside one of them nothing runs in parallel.
+    one_each = partial(threadpool_limits, 1, user_api="openmp")
+    with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(threads, initializer=one_each) as hands:
+        for batch in batches:
+            pending.append(hands.submit(work, batch))
+            if len(pending) > threads:
+                yield pending.popleft().result()
+        while pending:
+            yield pending.popleft().result()
+
+
+def covariates(model: CounterfactualIntervals) -> list[str]:
+    """Return the names of the columns that the model reads."""
+    names = getattr(model.encoder_, "feature_names_in_", None)
+    if names is None:
+        raise ValueError("the model was fitted on an array without column names; fit it on tables to answer files.")
+    return [str(name) for name in names]
+
+
+def _as_they_are(_: CounterfactualIntervals, batch: Batch) -> pa.Table:
+    """Return the rows to carry through."""
+    return batch.carried
+
+
+def _with_numbers(model: CounterfactualIntervals, batch: Batch) -> pa.Table:
+    """Return the rows to carry through, with covariates that are numbers as numbers."""
+    table = batch.carried
+    for column in getattr(model.encoder_, "columns_", []):
+        if isinstance(column, NumberColumn) and not column.temporal:
+            values = pa.array(numbers(column.name, batch.read[column.name]), from_pandas=True)
+            table = table.set_column(table.column_names.index(column.name), column.name, values)
+    return table

@@ -1,0 +1,129 @@
+"""What the command line shows: tables and paragraphs from records, and nothing computed."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from rich.box import SIMPLE
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from confide.experiments.held_out import HELD_OUT
+from confide.experiments.story import ALPHA
+from confide.methods.registry import METHODS
+
+if TYPE_CHECKING:
+    from confide.confounding import ConfoundingTest
+    from confide.experiments.held_out import Compared
+    from confide.experiments.story import Story
+
+
+@cache
+def console(*, error: bool = False) -> Console:
+    """Return the console of standard output or error."""
+    return Console(stderr=error)
+
+
+def method_lines() -> list[Any]:
+    """Return names, what they use and what they promise."""
+    parts: list[Any] = []
+    for record in METHODS.values():
+        lines = Table.grid(padding=(0, 2))
+        for heading, text in (("", record.summary), ("uses", record.uses), ("promise", record.promise)):
+            lines.add_row("", heading, text)
+        parts += [f"[bold]{record.name}[/bold]", lines]
+    return [*parts, "α is the level asked for, r̂ an estimated density ratio, m the number of trial rows in the arm."]
+
+
+def comparison_table(found: list[Compared], alpha: float) -> Table:
+    """Return coverage and width of each method on held-out rows, arm by arm."""
+    arms = next((each.arms for each in found if each.arms), [])
+    table = Table(title=f"{1 - alpha:.0%} intervals on held-out trial rows", box=SIMPLE, pad_edge=False)
+    table.add_column("method", no_wrap=True)
+    for arm in arms:
+        table.add_column(f"{escape(str(arm.treatment))} (n = {arm.n}):\ncoverage", justify="right", no_wrap=True)
+        table.add_column("mean\nwidth", justify="right", no_wrap=True)
+    for each in found:
+        cells = ["refuses", *[""] * (2 * len(arms) - 1)] if each.refused is not None else []
+        for arm in each.arms:
+            cells += [escape(f"{arm.coverage:.2f} [{arm.low:.2f}, {arm.high:.2f}]"), f"{arm.width:.4g}"]
+        table.add_row(each.method, *cells)
+    return table
+
+
+def comparison_notes(found: list[Compared]) -> list[str]:
+    """Return what the table of a comparison must not be read without."""
+    return [
+        *(f"{each.method} refuses: {each.refused}" for each in found if each.refused is not None),
+        (
+            f"On {HELD_OUT:.0%} of the trial's rows, which no method saw. In brackets the exact 95 % interval of the "
+            "coverage."
+        ),
+        (
+            "Whoever chooses by this table needs other rows to tell the winner's coverage: prefer a promise, as "
+            "`confide methods` has them."
+        ),
+    ]
+
+
+def confounding_lines(tests: list[ConfoundingTest]) -> list[str]:
+    """Return the test for hidden confounding in words."""
+    lines = ["Hidden confounding: do outcomes differ between the tables at equal covariates?"]
+    for test in tests:
+        if test.p_value != test.p_value:
+            lines.append(f"  treatment {test.treatment}: too few rows to tell.")
+            continue
+        verdict = "they do" if test.p_value < 0.05 else "not seen"
+        lines.append(
+            f"  treatment {test.treatment}: {verdict} (p = {test.p_value:.2g}); observational outcomes are "
+            f"{abs(test.bias):.4g} {'higher' if test.bias > 0 else 'lower'} on average."
+        )
+    return [
+        *lines,
+        "A difference may also be one of the populations: something that moves the outcome and is no covariate.",
+        "None seen is no evidence of none: a bias that changes sign, or a small trial, goes unseen.",
+    ]
+
+
+def story_parts(story: Story) -> list[Any]:
+    """Return the demonstration, paragraph by paragraph."""
+    table = Table(box=SIMPLE, pad_edge=False)
+    table.add_column("what answers", no_wrap=True)
+    for kind in ("regular", "small"):
+        table.add_column(f"{kind} class:\nright for", justify="right", no_wrap=True)
+        table.add_column("mean\nwidth", justify="right", no_wrap=True)
+    table.add_column("promised")
+    for line in story.lines:
+        cells = [cell for arm in line.arms for cell in (f"{arm.coverage:.0%}", f"{arm.width:.0f}")]
+        table.add_row(line.what, *cells, line.promise.replace("1-α", f"{1 - ALPHA:.0%}").split(",")[0])
+    return [
+        "[bold]Do small classes help a pupil of grade 1?[/bold]\n",
+        (
+            "In Project STAR pupils came to small or regular classes by lot. Here "
+            f"{story.observational:,} of them were picked by their scores, good pupils of small classes and poor ones "
+            "of regular classes, as people pick themselves in observational data. "
+            f"{story.trial:,} others, at random, are the trial; {story.held_out:,} are held out.\n"
+        ),
+        (
+            f"The picked pupils claim that small classes give {story.claimed:.0f} points. Among the held-out pupils "
+            f"it is {story.true:.0f}.\n"
+        ),
+        f"{1 - ALPHA:.0%} intervals for the score of one pupil, checked on the {story.held_out:,} held-out pupils:",
+        table,
+        (
+            "The observational pupils are many and mislead; the trial is honest and small. Together they are honest "
+            "and narrower, and confide's promise holds whatever made the observational pupils differ.\n"
+        ),
+        "[bold]Next[/bold], the same from files, and then with your own:",
+    ]
+
+
+def next_commands(files: str | None) -> str:
+    """Return what to type after the demonstration, whose files may be there already."""
+    folder = "star" if files is None else files.rstrip("/")
+    return "  confide demo --files star\n" * (files is None) + (
+        f"  confide run --observational {folder}/observational.csv --trial {folder}/trial.csv \\\n"
+        f"    --predict {folder}/new.csv --treatment small --outcome score --id pupil --out intervals.csv"
+    )
