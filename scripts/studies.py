@@ -1,7 +1,7 @@
 """Make the documentation's tables: `python scripts/studies.py methods`, for instance; `--help` lists the rest.
 
 Each study writes its repetitions as CSV and a Markdown page beside it under docs/. Typed by hand are only the
-published figures and the differences of protocol below.
+differences of protocol below.
 """
 
 from __future__ import annotations
@@ -21,30 +21,18 @@ from sklearn.ensemble import GradientBoostingRegressor
 
 import study_default
 from confide import METHODS, InfiniteIntervalWarning, method
-from confide.experiments import theorem as theorem_1
+from confide.experiments import theorem_study
 from confide.experiments.confounding import Rejection, repeat_test
 from confide.experiments.coverage import Result, repeat_synthetic
 from confide.experiments.ratios import RatioError, gaussian_error
-from confide.experiments.theorem import Case, check_claim
+from confide.experiments.reproduction.published import published
+from confide.experiments.theorem import check_claim
 from confide.ratio import RATIOS
 
 DOCS = Path(__file__).parents[1] / "docs"
 # Observational and trial rows of the ratio study.
 SIZES = [(500, 50), (5000, 50), (500, 250), (5000, 250), (5000, 1000)]
 
-# Coverage and width of Y(0) and Y(1): the paper's Table 2, and the reference code run with a defect mended.
-PUBLISHED = {
-    "naive": "0.932 / 0.508, 0.930 / 0.560",
-    "wcp": "0.572 / 0.222, 0.608 / 0.227",
-    "wtcp-dr": "0.899 / 0.386, 0.923 / 0.576",
-    "wscp-dr-inexact": "0.891 / 0.414, 0.889 / 0.421",
-    "wscp-dr-exact": "0.934 / 0.496, 0.935 / 0.503",
-}
-MENDED = {
-    "wcp": "0.861 / 0.416, 0.855 / 0.414 (disjoint rows)",
-    "wscp-dr-inexact": "0.911 / 0.463, 0.889 / 0.422 (true weighted quantile, standardised MLP)",
-    "wscp-dr-calibrated": "0.911 / 0.466, 0.911 / 0.464 (its `exact`, offset applied, at α)",
-}
 REASONS = {
     "naive": "Here: absolute residuals, a base model chosen by cross-validation, the exact rank. Published: quantile "
     "forests of 10 trees, conformalised quantiles, an interpolated quantile.",
@@ -99,31 +87,6 @@ CONFOUNDING_SETTING = (
     "real pupils, taken at random or by their scores in the same way, about so many. Rows are those of both arms "
     "together; shares of rejections with their standard errors; bias is the mean estimate of observational "
     "minus trial outcomes; seconds are those of both arms."
-)
-
-# The setting, and how many observational rows stand in for n in the simulation.
-THEOREM_CASES = [
-    (Case(10_000, 250, 1, difference=0.5, total=5), 10_000),
-    (Case(10_000, 100, 10, difference=0.2, total=5), 10_000),
-    (Case(20_000, 100, 45, difference=0.3, total=5), 20_000),
-    (Case(50_000, 130, 60, difference=0.5, total=5, alpha=0.3), 50_000),
-    (Case(10_000_000, 900, 100, difference=0.67, total=5, alpha=0.1), 200_000),
-    (Case(10_000_000, 900, 100, difference=0.67, total=5, alpha=0.3), 200_000),
-]
-THEOREM_SETTING = (
-    "Theorem 1 says that with probability at least 1 - Σδ the offset of `wtcp-dr` is at most that of `naive` plus "
-    "2σ√(log n / n). Here: features N(0, I) in both sources, least squares, the true density ratio; ‖θᴵ - θᴼ‖ is the "
-    "hidden confounding in units of the noise σ, and ‖θᴵ + θᴼ‖ = 5σ, which makes δ₁ negligible. δ₁ to δ₄ are the "
-    "paper's to the letter. *Limit* is the exact probability of the event for an unbounded observational table; "
-    "*simulated* is how often it happened in {repetitions} draws of both algorithms. Where n is too large to draw, "
-    "fewer rows stand in for it, with the larger 2σ√(log n / n) that belongs to them. A claim is refuted where a "
-    "one-sided binomial test rejects it at 1 %. Made by `make study-theorem`."
-)
-
-THEOREM_READING = (
-    "The paper's own synthetic study has d = 1, so δ₃ = 1 and the theorem says nothing about it. Where there is a "
-    "claim it is true as long as `naive` loses more by fitting d coefficients on few rows than `wtcp-dr` by the "
-    "confounding; in the last two cases it is false. The formulas do not follow from the proof:"
 )
 
 
@@ -190,8 +153,19 @@ def methods_page() -> str:
         mine = [row for row in rows if row["method"] == name and row["base"] == "auto"]
         parts = [[row for row in mine if row["target"] == target] for target in ("Y(0)", "Y(1)")]
         here = ", ".join(f"{fmean(r['coverage'] for r in part):.3f} / {width(part)}" for part in parts)
-        lines.append(f"| `{name}` | {here} | {PUBLISHED.get(name, '')} | {MENDED.get(name, '')} | {reason} |")
+        lines.append(f"| `{name}` | {here} | {' | '.join(beside(name))} | {reason} |")
     return "\n".join(lines) + "\n"
+
+
+def beside(name: str) -> tuple[str, str]:
+    """Return coverage / width of Y(0) and Y(1) in the paper's Table 2, and by its code with a defect mended."""
+    paper, mended = (published()[table].get(name, {}) for table in ("table2", "mended"))
+    pairs = [(f"coverage_{arm}", f"width_{arm}") for arm in ("y0", "y1")]
+    cells = (
+        ", ".join(f"{paper[coverage][0]:.3f} / {paper[width][0]:.3f}" for coverage, width in pairs) if paper else "",
+        ", ".join(f"{mended[coverage]:.3f} / {mended[width]:.3f}" for coverage, width in pairs) if mended else "",
+    )
+    return cells[0], f"{cells[1]} ({mended['what']})" if mended else ""
 
 
 def cell(rows: list[dict[str, Any]]) -> str:
@@ -292,55 +266,17 @@ def confounding_page() -> str:
 def theorem(seeds: int, jobs: int, only: list[str]) -> None:  # noqa: ARG001  (its cases have no names)
     """Check Theorem 1's claim, ten draws a seed."""
     found = Parallel(jobs, verbose=5)(
-        delayed(check_claim)(case, 10 * seeds, simulated_n=rows) for case, rows in THEOREM_CASES
+        delayed(check_claim)(case, 10 * seeds, simulated_n=rows) for case, rows in theorem_study.CASES
     )
-    write_csv(
-        "theorem.csv",
-        [
-            {
-                **asdict(one.case),
-                **asdict(one.deltas),
-                "claim": "none" if one.deltas.claim is None else one.deltas.claim,
-                "limit": one.limit,
-                "simulated_n": one.simulated_n,
-                "repetitions": one.repetitions,
-                "held": one.held,
-                "verdict": one.verdict,
-            }
-            for one in found
-        ],
-    )
+    write_csv("theorem.csv", [theorem_study.as_row(one) for one in found])
 
 
 def theorem_page() -> str:
     """Return the page that the draws make."""
     rows = read_csv("theorem.csv")
-    names = ["n", "m", "d", "‖θᴵ - θᴼ‖/σ", "α", "δ₁", "δ₂", "δ₃", "δ₄", "claimed", "limit", "simulated (n)", "verdict"]
-    lines = [
-        "# Theorem 1, and what is so",
-        "",
-        THEOREM_SETTING.format(repetitions=rows[0]["repetitions"]),
-        "",
-        f"| {' | '.join(names)} |",
-        "| --- " * len(names) + "|",
-    ]
-    for row in rows:
-        sizes = [f"{row[name]:,}" for name in ("n", "m", "d")]
-        deltas = [f"{row[name]:.2g}" for name in ("delta1", "delta2", "delta3", "delta4")]
-        claim = row["claim"] if row["claim"] == "none" else f"≥ {row['claim']:.3f}"
-        simulated = f"{row['held'] / row['repetitions']:.3f} ({row['simulated_n']:,})"
-        cells = [
-            *sizes,
-            f"{row['difference']:g}",
-            f"{row['alpha']:g}",
-            *deltas,
-            claim,
-            f"{row['limit']:.3f}",
-            simulated,
-        ]
-        lines.append(f"| {' | '.join(cells)} | {row['verdict']} |")
-    reasons = (theorem_1.__doc__ or "").split("proof, for these reasons among others:")[1]
-    lines += ["", THEOREM_READING, "", reasons.strip()]
+    setting = theorem_study.SETTING.format(repetitions=rows[0]["repetitions"])
+    lines = ["# Theorem 1, and what is so", "", f"{setting} Made by `make study-theorem`.", ""]
+    lines += [*theorem_study.markdown(rows), "", theorem_study.READING, "", theorem_study.reasons()]
     return "\n".join(lines) + "\n"
 
 

@@ -21,9 +21,8 @@ from confide.experiments.comparison import (
     compare,
     configurations,
 )
+from confide.experiments.oracle import oracle_width
 
-# An oracle that knows p(y|x) needs this mean width for Y(0) and Y(1) at d = 1.
-ORACLE = {"Y(0)": 0.393, "Y(1)": 0.404}
 LEVEL = 0.01
 ARMS = ("Y(0)", "Y(1)")
 # Summed-up repetitions by cell, configuration and arm.
@@ -165,7 +164,8 @@ def claims(chosen: str, table: Table) -> list[str]:
             gain = 1 - row["width"] / table[cell, "GradientBoostingRegressor, trial alone", arm]["width"]
             text = f"- {cell}, {arm}: {row['coverage']:.3f} at width {row['width']:.4g}"
             if cell.startswith("synthetic, d = 1,"):
-                text += f", {row['width'] / ORACLE[arm]:.2f} times that of an oracle ({ORACLE[arm]})"
+                oracle = round(oracle_width(arm), 3)
+                text += f", {row['width'] / oracle:.2f} times that of an oracle ({oracle})"
             lines.append(
                 f"{text}; the narrowest plain baseline ({best['configuration']}) {best['coverage']:.3f} at "
                 f"{best['width']:.4g}; at equal coverage {row['equal_width']:.4g} against "

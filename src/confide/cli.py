@@ -260,6 +260,41 @@ def demo(
     typer.echo(next_commands(files))
 
 
+@app.command()
+def reproduce(
+    table: Annotated[
+        str,
+        typer.Argument(
+            help="table2, nested, ratio, dimension, trial-size, coat, coat-splits, yahoo or theorem of the paper; or all."
+        ),
+    ],
+    seeds: Annotated[int, typer.Option(min=1, help="Repetitions.")] = 5,
+    jobs: Annotated[int | None, typer.Option(min=1, help="Processes; two, unless there is one core only.")] = None,
+    out: Annotated[str, typer.Option(help="Folder of the results; a run that was killed continues there.")] = "reproduction",
+    coat: Annotated[str | None, typer.Option(help="Folder with Coat's train.ascii and test.ascii.")] = None,
+    yahoo: Annotated[
+        str | None, typer.Option(help="Folder with Yahoo! R3's text files; without it ratings are simulated.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Run the paper's tables and figures anew, and show our figure beside the paper's."""
+    from confide.experiments.reproduction import Reproduction
+
+    plan = Reproduction.of(table, seeds=seeds, jobs=jobs, out=out, coat=coat, yahoo=yahoo)
+    for note in plan.notes:
+        typer.echo(f"note: {note}", err=True)
+    with _progress("repetitions", len(plan)) as tell:
+        found = plan.run(tell)
+    if as_json:
+        _print_json({"notes": plan.notes, "tables": found})
+        return
+    from confide.screen import console, reproduction_parts
+
+    for each in found:
+        for part in reproduction_parts(each):
+            console().print(part, highlight=False)
+
+
 def _read(
     observational: str, trial: str, treatment: str, outcome: str, identifiers: list[str] | None, new: str | None = None
 ) -> Study:

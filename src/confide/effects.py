@@ -15,7 +15,7 @@ from confide.conformal.transductive import widened_range
 from confide.ends import IntervalEnds
 from confide.intervals import Intervals, count_rows, shortage
 from confide.labels import Labelled
-from confide.splits import Rows, split
+from confide.splits import Rows, check_shares, split
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -64,7 +64,7 @@ class Bonferroni(Effect):
 
     def predict_interval(self, X: NDArray[np.float64], treated: Any, control: Any) -> Intervals:
         """Return the difference of the arms' intervals."""
-        return _difference(self.arms_[treated].predict_interval(X), self.arms_[control].predict_interval(X))
+        return difference(self.arms_[treated].predict_interval(X), self.arms_[control].predict_interval(X))
 
     def shortages(self) -> dict[Any, str]:
         """Return the arms' own."""
@@ -122,7 +122,7 @@ class Nested(Effect):
     ) -> NestedPair:
         fit, calibration = rows[treated]
         if not len(fit):
-            fit, calibration = split(calibration, arms[treated].calibration, seed)
+            fit, calibration = split(calibration, check_shares(arms[treated].calibration)[1], seed)
         # Infinite ends are learnt from as the domain's: treated calibration rows must have no part in it.
         treated_range = widened_range(fit.y)
         control_range = widened_range(np.concatenate([part.y for part in rows[control]]))
@@ -137,7 +137,7 @@ class Nested(Effect):
 
     def _effects(self, rows: Rows, control: Any) -> Intervals:
         """Return the intervals C of treated rows."""
-        return _difference(Intervals(rows.y, rows.y), self.controls_[control].predict_interval(rows.X))
+        return difference(Intervals(rows.y, rows.y), self.controls_[control].predict_interval(rows.X))
 
     def predict_interval(self, X: NDArray[np.float64], treated: Any, control: Any) -> Intervals:
         """Return the pair's interval; that of the pair turned round is its negative."""
@@ -163,7 +163,7 @@ class Nested(Effect):
         return found
 
 
-def _difference(treated: Intervals, control: Intervals) -> Intervals:
+def difference(treated: Intervals, control: Intervals) -> Intervals:
     """Return (treated lower - control upper, treated upper - control lower)."""
     return Intervals(treated.lower - control.upper, treated.upper - control.lower)
 

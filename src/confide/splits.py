@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -44,6 +45,17 @@ def spawn_seeds(random_state: Any, count: int) -> list[int]:
     """Return independent integer seeds for the parts of a fit, so that no part shifts another's draws."""
     entropy = int(check_random_state(random_state).randint(2**31 - 1))
     return [int(seed) for seed in np.random.SeedSequence(entropy).generate_state(count)]
+
+
+def check_shares(calibration: Any) -> tuple[float, float]:
+    """Return the shares of observational and of trial rows that calibrate: one number for both, or a pair."""
+    both = tuple(calibration) if isinstance(calibration, tuple | list) else (calibration, calibration)
+    if len(both) != 2 or not all(isinstance(share, Real) and 0 < share < 1 for share in both):
+        raise ValueError(
+            "calibration is the share of rows that calibrate, strictly between 0 and 1, or a pair of shares, of "
+            f"observational and of trial rows; got {calibration!r}."
+        )
+    return float(both[0]), float(both[1])
 
 
 def calibration_size(count: int, calibration: float) -> int:

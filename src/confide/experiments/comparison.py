@@ -116,6 +116,11 @@ def _settings(cell: str, seed: int, n: int, n_test: int) -> list[Setting]:
     if cell == "NSW":
         return _of_dataset(load_nsw(random_state=seed))
     d, m = (int(part.split("=")[1]) for part in cell.split(",")[1:])
+    return synthetic_settings(n, m, d, n_test, seed)
+
+
+def synthetic_settings(n: int, m: int, d: int, n_test: int, seed: int) -> list[Setting]:
+    """Return both arms of the paper's synthetic data: n observational, m trial and n_test fresh rows."""
     observational, trial, test = (
         synthetic(rows, d=d, randomized=randomized, random_state=np.random.RandomState([seed, part]))
         for part, (rows, randomized) in enumerate([(n, False), (m, True), (n_test, True)])

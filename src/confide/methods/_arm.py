@@ -7,7 +7,6 @@ import inspect
 import warnings
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -28,7 +27,7 @@ from confide.intervals import InfiniteIntervalWarning, Intervals, IntervalSets, 
 from confide.learners import check_base_on, fit_once, predict_once, seeded
 from confide.ratio import check_ratio
 from confide.scores import Grounded, Score, check_score
-from confide.splits import Rows, join, spawn_seeds, split
+from confide.splits import Rows, check_shares, join, spawn_seeds, split
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -44,7 +43,7 @@ class Arm:
     trial: Rows
     observational: Rows
     population: NDArray[np.float64] | None
-    calibration: float
+    shares: tuple[float, float]
     split_seed: int
     base_seed: int
     ratio_seed: int
@@ -55,8 +54,8 @@ class Arm:
         return np.concatenate([self.observational.y, self.trial.y])
 
     def split(self, rows: Rows) -> tuple[Rows, Rows]:
-        """Return fit rows and calibration rows."""
-        return split(rows, self.calibration, self.split_seed)
+        """Return fit rows and calibration rows, of the trial's or of observational ones."""
+        return split(rows, self.shares[rows is self.trial], self.split_seed)
 
 
 class ArmEstimator(BaseEstimator, ABC):
@@ -72,7 +71,7 @@ class ArmEstimator(BaseEstimator, ABC):
     # The parameters that all methods have.
     base: Any
     score: Any
-    calibration: float
+    calibration: Any
     alpha: float
     outcome_range: tuple[float, float] | None
     outcome_values: Any
@@ -111,11 +110,7 @@ class ArmEstimator(BaseEstimator, ABC):
         """
         with all_or_nothing(self):
             check_alpha(self.alpha)
-            if not (isinstance(self.calibration, Real) and 0 < self.calibration < 1):
-                raise ValueError(
-                    f"calibration is the share of rows that calibrate, strictly between 0 and 1, "
-                    f"got {self.calibration!r}."
-                )
+            shares = check_shares(self.calibration)
             X = validate_data(self, X, ensure_min_samples=2, ensure_all_finite="allow-nan", dtype=np.float64)
             y, trial = check_outcome(y), check_trial(trial)
             check_lengths(X=X, y=y, trial=trial)
@@ -127,7 +122,7 @@ class ArmEstimator(BaseEstimator, ABC):
                 self.outcome_range_ = (float(self.outcome_values_[0]), float(self.outcome_values_[-1]))
             seeds = spawn_seeds(self.random_state, 3)
             rows = Rows(X, y)
-            arm = Arm(rows[trial], rows[~trial], population, self.calibration, *seeds)
+            arm = Arm(rows[trial], rows[~trial], population, shares, *seeds)
             for source, least in self._needed().items():
                 if len(getattr(arm, source)) < least:
                     raise ValueError(

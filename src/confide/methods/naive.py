@@ -22,8 +22,8 @@ class Naive(ArmEstimator):
     score : {"absolute", "cqr", "normalised"} or score
         Nonconformity: the absolute residual, conformalised quantiles, or the residual in units of its usual
         size. A score of one's own has the methods of `confide.scores.Score`.
-    calibration : float
-        Share of the trial rows that calibrate.
+    calibration : float or (float, float)
+        Share of the trial rows that calibrate; a pair gives the shares of observational and of trial rows.
     alpha : float
         Miscoverage level.
     outcome_range : (float, float), default None
@@ -42,7 +42,7 @@ class Naive(ArmEstimator):
         *,
         base: Any = None,
         score: Any = "absolute",
-        calibration: float = 0.5,
+        calibration: float | tuple[float, float] = 0.5,
         alpha: float = 0.1,
         outcome_range: tuple[float, float] | None = None,
         outcome_values: Any = None,

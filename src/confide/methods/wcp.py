@@ -42,7 +42,7 @@ class WCP(Weighted):
         *,
         base: Any = None,
         score: Any = "absolute",
-        calibration: float = 0.5,
+        calibration: float | tuple[float, float] = 0.5,
         alpha: float = 0.1,
         outcome_range: tuple[float, float] | None = None,
         outcome_values: Any = None,

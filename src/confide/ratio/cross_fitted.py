@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import clone
 
 from confide.checks import check_count
-from confide.learners import seeded
+from confide.learners import fit_once, seeded
 from confide.ratio.base import DensityRatio
 from confide.ratio.classifier import ClassifierRatio
 from confide.recommend import MatrixFactorization
@@ -75,7 +75,8 @@ class CrossFittedRatio(DensityRatio):
         fold_seed, embedding_seed, ratio_seed = spawn_seeds(self.random_state, 3)
         rng = np.random.default_rng(fold_seed)
         count = min(folds, len(denominator))
-        trial_fold, fold = (rng.permutation(len(rows)) % count for rows in (numerator, denominator))
+        # Observational rows first: their folds, and so the embeddings, do not depend on the trial's rows.
+        fold, trial_fold = (rng.permutation(len(rows)) % count for rows in (denominator, numerator))
         self.embeddings_ = [self._embed(embedding, denominator, fold != each, embedding_seed) for each in range(count)]
         self.ratio_ = seeded(ratio, ratio_seed).fit(
             self._out_of_fold(numerator, trial_fold), self._out_of_fold(denominator, fold)
@@ -84,7 +85,7 @@ class CrossFittedRatio(DensityRatio):
 
     def _embed(self, embedding: Any, rows: NDArray[np.float64], others: NDArray[np.bool_], seed: int) -> Any:
         """Return the embedding learnt from the rows of the other folds."""
-        return seeded(embedding, seed).fit(rows[others, :-1], rows[others, -1])
+        return fit_once(seeded(embedding, seed), rows[others, :-1], rows[others, -1])
 
     def _out_of_fold(self, rows: NDArray[np.float64], fold: NDArray[np.intp]) -> NDArray[np.float64]:
         """Return each row's features by the embedding that has not seen its fold, then its outcome."""

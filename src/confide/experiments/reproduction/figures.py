@@ -1,0 +1,97 @@
+"""The paper's figures as PNG files, the same bytes each time; matplotlib is optional."""
+
+from __future__ import annotations
+
+import io
+import math
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+from confide.experiments.reproduction.settings import ALPHA
+from confide.files import atomic_write
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from confide.experiments.reproduction.runs import Row
+    from confide.experiments.reproduction.summary import Line
+
+MISSING = "no PNG: matplotlib is not there. Install confide[plot], and run the same command again: nothing is lost."
+# By table: what is drawn along the horizontal axis, of which CSV column.
+AXES = {
+    "dimension": [("d", "number of covariates d")],
+    "trial-size": [("m", "trial rows m")],
+    "coat-splits": [("calibration", "trial ratings that calibrate, m_cal"), ("fit", "trial ratings that fit, m_tr")],
+}
+COLOURS = ("#1b6ca8", "#e07b39", "#3a9d5d", "#c0392b", "#7d5ba6", "#8d6e63", "#d16ba5", "#6b7280", "#b5a642", "#2aa7b8")
+MARKERS = "osD^vP*Xpd"
+
+
+def can_draw() -> bool:
+    """Return whether matplotlib is installed."""
+    return find_spec("matplotlib") is not None
+
+
+def draw(path: Path, table: str, rows: list[Row], found: list[Line]) -> None:
+    """Write coverage and width along the sweep, one panel a target; hollow where some intervals are infinite."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg  # noqa: PLC0415  (optional)
+    from matplotlib.figure import Figure  # noqa: PLC0415
+
+    from confide.experiments.reproduction.summary import group_of  # noqa: PLC0415
+
+    by_group = {group_of(table, row): row for row in rows if row["seed"] != ""}
+    panels = [
+        (axis, label, target) for axis, label in AXES[table] for target in dict.fromkeys(line.target for line in found)
+    ]
+    figure = Figure(figsize=(5 * len(panels), 8), layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = figure.subplots(2, len(panels), squeeze=False)
+    for column, (axis, label, target) in enumerate(panels):
+        mine = [line for line in found if line.target == target and line.group in by_group]
+        swept = _swept(table, axis, mine, by_group)
+        for row, metric in enumerate(("coverage", "width")):
+            _panel(axes[row, column], metric, swept)
+            axes[row, column].set_xlabel(label)
+            axes[row, column].set_ylabel(metric)
+            axes[row, column].set_title(f"{metric} of {target}")
+            axes[row, column].set_xscale("log" if table == "trial-size" else "linear")
+    handles, labels = axes[0, 0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=5, frameon=False)
+    content = io.BytesIO()
+    figure.savefig(content, format="png", dpi=100, metadata={"Software": None})
+    with atomic_write(path) as file:
+        file.write(content.getvalue())
+
+
+def _swept(table: str, axis: str, found: list[Line], by_group: dict[str, Row]) -> dict[str, list[tuple[Any, Line]]]:
+    """Return the points of each method along one axis; of two sweeps those that keep the other axis at its largest."""
+    points: dict[str, list[tuple[Any, Line]]] = {}
+    other = {"calibration": "fit", "fit": "calibration"}.get(axis) if table == "coat-splits" else None
+    most = max(row[other] for row in by_group.values()) if other else None
+    for line in found:
+        row = by_group[line.group]
+        if other is None or row[other] == most:
+            points.setdefault(line.method, []).append((row[axis], line))
+    return {name: sorted(mine, key=lambda point: point[0]) for name, mine in points.items()}
+
+
+def _panel(axes: Any, metric: str, swept: dict[str, list[tuple[Any, Line]]]) -> None:
+    for place, (name, points) in enumerate(swept.items()):
+        colour, marker = COLOURS[place % len(COLOURS)], MARKERS[place % len(MARKERS)]
+        known = [(x, getattr(line, metric), line.infinite) for x, line in points if getattr(line, metric) is not None]
+        shown = [(x, spread, infinite) for x, spread, infinite in known if math.isfinite(spread.mean)]
+        axes.plot([x for x, *_ in shown], [spread.mean for _, spread, _ in shown], color=colour, linewidth=1.2)
+        for hollow in (False, True):
+            some = [(x, spread) for x, spread, infinite in shown if (infinite > 0 and metric == "width") is hollow]
+            axes.errorbar(
+                [x for x, _ in some],
+                [spread.mean for _, spread in some],
+                [0.0 if math.isnan(spread.sd) else spread.sd for _, spread in some],
+                fmt=marker,
+                color=colour,
+                markerfacecolor="white" if hollow else colour,
+                elinewidth=0.8,
+                label=None if hollow else name,
+            )
+    if metric == "coverage":
+        axes.axhline(1 - ALPHA, color="black", linestyle=":", linewidth=1)

@@ -1,0 +1,183 @@
+"""Repetitions on ratings: Coat, Yahoo! R3, and simulated ratings of the same kind."""
+
+from __future__ import annotations
+
+import hashlib
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.dummy import DummyRegressor
+from sklearn.frozen import FrozenEstimator
+from sklearn.pipeline import make_pipeline
+
+from confide.datasets import load_coat, load_yahoo_r3, simulate_ratings
+from confide.experiments.reproduction.runs import Row, Task
+from confide.experiments.reproduction.settings import ALPHA, RATINGS_SHARE
+from confide.intervals import InfiniteIntervalWarning, Intervals
+from confide.learners import AutoRegressor, fit_once, sharing_fits
+from confide.methods.registry import method
+from confide.ratio import CrossFittedRatio, KernelRatio
+from confide.recommend import MatrixFactorization
+from confide.splits import Rows, spawn_seeds, split
+
+if TYPE_CHECKING:
+    import os
+
+    from confide.datasets import Dataset
+    from confide.experiments.reproduction.settings import Settings
+    from confide.methods._arm import ArmEstimator
+
+VALUES = [1, 2, 3, 4, 5]
+# Continuous candidates of `wcp-nb` reach as far beyond the scale as the scale is long: raw widths as the paper's.
+SEARCHED = (-3.0, 9.0)
+# The paper's methods in the order of its Table 3; then the sets of ratings, ours, and what any claim must beat.
+PAPER = ("wscp-dr-inexact", "wscp-dr-exact", "wscp-dr*-inexact", "wscp-dr*-exact", "wcp-nb", "naive")
+OURS = ("wtcp-dr", "transfer", "transfer-centred", "wscp-dr-calibrated", "pooled-dr")
+CONSTANT, ADDITIVE = "constant, trial alone", "additive, trial alone"
+METHODS = (*PAPER, *OURS, CONSTANT, ADDITIVE)
+# Whose ratings.
+COAT, YAHOO, SIMULATED = "Coat", "Yahoo! R3", "simulated"
+DIGITS = 6
+
+
+def coat_tasks(
+    settings: Settings, seeds: int, where: str | os.PathLike[str], fit: int | None = None, calibration: int | None = None
+) -> list[Task]:
+    """Return the repetitions on Coat, with so many trial ratings to fit and to calibrate; None: the setting's."""
+    sizes = {"fit": fit or settings.coat[0], "calibration": calibration or settings.coat[1], "factors": settings.factors}
+    return _tasks(f"coat-{sizes['fit']}-{sizes['calibration']}", COAT, seeds, sizes, where, settings)
+
+
+def yahoo_tasks(settings: Settings, seeds: int, where: str | os.PathLike[str] | None) -> list[Task]:
+    """Return the repetitions on Yahoo! R3, or on simulated ratings without its files."""
+    sizes: Row = {"fit": settings.yahoo[0], "calibration": settings.yahoo[1], "factors": settings.factors}
+    if where is None:
+        return _tasks("simulated", SIMULATED, seeds, {**sizes, "users": settings.users, "items": settings.items})
+    return _tasks("yahoo", YAHOO, seeds, sizes, where, settings)
+
+
+def _tasks(
+    label: str,
+    data: str,
+    seeds: int,
+    sizes: Row,
+    where: str | os.PathLike[str] | None = None,
+    settings: Settings | None = None,
+) -> list[Task]:
+    given: Row = {}
+    if where is not None and settings is not None:
+        most = settings.coat if data == COAT else settings.yahoo
+        given = {"files": fingerprint(where), "trial": sum(most)}
+    return [
+        Task(
+            rated,
+            f"{label}-seed{seed}",
+            {"data": data, **sizes, **given, "seed": seed},
+            None if where is None else str(where),
+        )
+        for seed in range(seeds)
+    ]
+
+
+def fingerprint(where: str | os.PathLike[str]) -> str:
+    """Return a digest of the files in a folder, by name and content."""
+    digest = hashlib.sha256()
+    for path in sorted(each for each in Path(where).iterdir() if each.suffix in (".ascii", ".txt")):
+        digest.update(path.name.encode() + hashlib.sha256(path.read_bytes()).digest())
+    return digest.hexdigest()
+
+
+def rated(
+    data: str,
+    fit: int,
+    calibration: int,
+    factors: int,
+    seed: int,
+    users: int = 0,
+    items: int = 0,
+    trial: int = 0,
+    files: str = "",  # noqa: ARG001  (it names the files that are read from ``where``)
+    where: str = "",
+) -> list[Row]:
+    """Return coverage and width of every method on held-out random ratings, in one repetition."""
+    found = load(data, where, trial or fit + calibration, seed, users, items)
+    observational, random, test = (_rows(table) for table in (found.observational, found.trial, found.test))
+    random = random[np.arange(fit + calibration)]
+    both = observational + random
+    is_trial = np.repeat([False, True], [len(observational), len(random)])
+    share = calibration / (fit + calibration)
+    rows = []
+    with sharing_fits(), warnings.catch_warnings():
+        warnings.simplefilter("ignore", InfiniteIntervalWarning)  # the table counts them
+        for name, arm in estimators(observational, factors, share, seed).items():
+            arm.fit(both.X, both.y, trial=is_trial)
+            known = {"data": data, "fit": fit, "calibration": calibration, "method": name, "seed": seed}
+            rows.append({**known, "target": "rating", **_figures(arm, test)})
+    return rows
+
+
+def load(data: str, where: str, trial: int, seed: int, users: int = 0, items: int = 0) -> Dataset:
+    """Return the ratings, split by the seed; pairs that stand in both parts are dropped from the random one."""
+    if data == COAT:
+        return load_coat(where, trial_size=trial, random_state=seed)
+    if data == YAHOO:
+        return load_yahoo_r3(where, trial_size=trial, random_state=seed)
+    return simulate_ratings(users, items, trial_size=trial, random_state=seed)
+
+
+def estimators(observational: Rows, factors: int, share: float, seed: int) -> dict[str, ArmEstimator]:
+    """Return what is compared, unfitted.
+
+    The penalties of factors and biases are chosen once, by held-out ones among the observational ratings that fit.
+    Interval ends are regressed on what that model knows of a pair, which no trial rating has taught it. Density ratios
+    see cross-fitted features only.
+    """
+    fit, _ = split(observational, RATINGS_SHARE, spawn_seeds(seed, 3)[0])  # the rows that fit in every method
+    chosen = fit_once(MatrixFactorization(factors, random_state=seed), fit.X, fit.y)
+    base = MatrixFactorization(
+        factors, regularisation=chosen.regularisation_, bias_regularisation=chosen.bias_regularisation_
+    )
+    ratio = CrossFittedRatio(base, KernelRatio())
+    ends = make_pipeline(FrozenEstimator(chosen), AutoRegressor())
+    common = {"calibration": (RATINGS_SHARE, share), "alpha": ALPHA, "random_state": seed}
+
+    def make(name: str) -> Any:
+        if name == CONSTANT:
+            return method("naive", base=DummyRegressor(), **common)
+        if name == ADDITIVE:
+            return method("naive", base=MatrixFactorization(factors, regularisation=np.inf), **common)
+        if name == "naive":
+            return method(name, base=MatrixFactorization(factors), **common)
+        if name.startswith("wscp"):
+            return method(name, base=base, ratio=ratio, second_stage=ends, **common)
+        if name == "wcp-nb":
+            return method(name, base=base, outcome_range=SEARCHED, **common)
+        if name == "wtcp-dr":
+            return method(name, base=base, ratio=ratio, outcome_values=VALUES, **common)
+        return method(name, base=base, **({"ratio": ratio} if name == "pooled-dr" else {}), **common)
+
+    return {name: make(name) for name in METHODS}
+
+
+def _rows(table: Any) -> Rows:
+    """Return ratings as rows: user and item, and the rating."""
+    X = np.column_stack([table[name].to_numpy() for name in ("user", "item")]).astype(np.float64)
+    return Rows(X, table["rating"].to_numpy().astype(np.float64))
+
+
+def _figures(arm: ArmEstimator, test: Rows) -> Row:
+    """Return coverage, and widths as the paper's, clipped to the scale, and in ratings."""
+    sets = arm.predict_set(test.X)
+    hulls: Intervals = sets.hull()
+    finite = ~hulls.infinite
+    values = np.array([sets.contains(value) for value in VALUES])
+    return {
+        "tested": len(test),
+        "coverage": round(float(sets.contains(test.y).mean()), DIGITS),
+        "width": round(float(hulls.width[finite].mean()), DIGITS) if finite.any() else np.inf,
+        "infinite": round(float(hulls.infinite.mean()), DIGITS),
+        "clipped": round(float(hulls.clip(VALUES[0], VALUES[-1]).width.mean()), DIGITS),
+        "ratings": round(float(values.sum(axis=0).mean()), DIGITS),
+    }

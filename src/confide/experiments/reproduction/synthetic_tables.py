@@ -1,0 +1,218 @@
+"""Repetitions on the paper's synthetic data: all methods on both arms, with refits, and nested effects."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from contextlib import contextmanager
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.ensemble import GradientBoostingRegressor
+
+from confide.effects import Nested, difference
+from confide.experiments.comparison import Setting, synthetic_settings
+from confide.experiments.oracle import oracle_width
+from confide.experiments.reproduction.runs import Row, Task
+from confide.experiments.reproduction.settings import ALPHA
+from confide.intervals import InfiniteIntervalWarning, Intervals
+from confide.learners import sharing_fits
+from confide.methods.registry import method
+from confide.methods.wtcp_dr import WTCPDR
+from confide.ratio import ClassifierRatio, KernelRatio
+from confide.splits import Rows
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from numpy.typing import NDArray
+
+    from confide.experiments.reproduction.runs import Part
+    from confide.experiments.reproduction.settings import Settings
+    from confide.methods._arm import ArmEstimator
+
+# The paper's methods in the order of its Table 2, then ours.
+PAPER = ("wscp-dr-inexact", "wscp-dr-exact", "wtcp-dr", "wcp", "naive")
+OURS = ("transfer", "transfer-centred", "wscp-dr-calibrated", "pooled-dr")
+METHODS = PAPER + OURS
+REFITS = "wtcp-dr, refits"
+ORACLE = "oracle"
+RATIOS: dict[str, Any] = {"MLP": ClassifierRatio, "kernel": KernelRatio}
+# What has a density ratio to exchange.
+WEIGHTED = ("wscp-dr-inexact", "wscp-dr-exact", "wtcp-dr", "wscp-dr-calibrated", "pooled-dr")
+FORMS = ("inexact", "exact")
+DIGITS = 6
+
+
+def cell_tasks(settings: Settings, seeds: int, d: int, m: int, ratio: str = "MLP") -> list[Task]:
+    """Return the repetitions of one cell: all methods, or with another ratio those that have one."""
+    sizes = {"n": settings.n, "m": m, "d": d, "n_test": settings.n_test}
+    return [
+        Task(synthetic_cell, f"d{d}-m{m}-{ratio.lower()}-seed{seed}", {**sizes, "ratio": ratio, "seed": seed})
+        for seed in range(seeds)
+    ]
+
+
+def refit_tasks(settings: Settings, seeds: int) -> list[Task]:
+    """Return the repetitions with true refits, a few rows each."""
+    sizes = {"n": settings.n, "m": settings.m, "d": 1, "n_test": settings.n_test}
+    asked = min(settings.n_refit, settings.n_test)
+    starts = range(0, asked, settings.refits_a_part)
+    return [
+        Task(
+            refitted_rows,
+            f"seed{seed}-y{arm}-from{start:04d}",
+            {**sizes, "arm": arm, "start": start, "stop": min(start + settings.refits_a_part, asked), "seed": seed},
+        )
+        for seed in range(seeds)
+        for arm in (0, 1)
+        for start in starts
+    ]
+
+
+def nested_tasks(settings: Settings, seeds: int) -> list[Task]:
+    """Return the repetitions of nested effects."""
+    sizes = {"n": settings.n, "m": settings.m, "d": 1, "n_test": settings.n_test}
+    return [Task(nested_effects, f"seed{seed}", {**sizes, "seed": seed}) for seed in range(seeds)]
+
+
+def oracle_tasks(dimensions: Iterable[int]) -> list[Task]:
+    """Return what the oracle needs, which takes no seed."""
+    return [Task(oracle_widths, f"d{d}", {"d": d}) for d in dimensions]
+
+
+def synthetic_cell(n: int, m: int, d: int, n_test: int, ratio: str, seed: int) -> list[Row]:
+    """Return coverage and width of every method for Y(0), Y(1) and the effect in one repetition.
+
+    The effect's interval is the difference of the arms' intervals, each at α, as the paper has it.
+    """
+    arms = synthetic_settings(n, m, d, n_test, seed)
+    rows = []
+    with sharing_fits(), _quiet():
+        for name in METHODS if ratio == "MLP" else WEIGHTED:
+            given = {"ratio": RATIOS[ratio]()} if name in WEIGHTED else {}
+            fitted = [_fitted(method(name, base=GradientBoostingRegressor(), **given), arm, seed) for arm in arms]
+            answers = [None if one is None else one.predict_set(arm.test.X) for one, arm in zip(fitted, arms, strict=True)]
+            hulls = [None if one is None else one.hull() for one in answers]
+            wholes = [None if one is None else one.whole for one in answers]
+            known = {"d": d, "m": m, "ratio": ratio if given else "", "method": name, "seed": seed}
+            rows += _rows_of_arms(known, hulls, [arm.test.y for arm in arms], wholes)
+    return rows
+
+
+def refitted_rows(n: int, m: int, d: int, n_test: int, arm: int, start: int, stop: int, seed: int) -> list[Row]:
+    """Return the intervals of a few fresh rows by Algorithm 2: gradient boosting anew for every candidate outcome."""
+    setting = synthetic_settings(n, m, d, n_test, seed)[arm]
+    asked = slice(start, stop)
+    with _quiet():
+        fitted = _fitted(WTCPDR(base=GradientBoostingRegressor(), refit=True), setting, seed)
+        if fitted is None:
+            return []
+        intervals = fitted.predict_interval(setting.test.X[asked])
+    return [
+        {"arm": arm, "seed": seed, "row": start + place, "lower": lower, "upper": upper, "truth": truth}
+        for place, (lower, upper, truth) in enumerate(zip(*intervals, setting.test.y[asked], strict=True))
+    ]
+
+
+def nested_effects(n: int, m: int, d: int, n_test: int, seed: int) -> list[Row]:
+    """Return coverage and width of nested effects of every method, inexact and exact, both steps at α."""
+    arms = synthetic_settings(n, m, d, n_test, seed)
+    sources = {label: _by_source(arm) for label, arm in enumerate(arms)}
+    truth = arms[1].test.y - arms[0].test.y
+    rows = []
+    with sharing_fits(), _quiet():
+        for name in METHODS:
+            fitted = {label: _fitted(method(name, base=GradientBoostingRegressor()), arm, seed) for label, arm in enumerate(arms)}
+            known = {"d": d, "m": m, "method": name, "seed": seed, "target": "ITE"}
+            if None in fitted.values():
+                rows += [{"form": form, **known, **_figures(None, truth)} for form in FORMS]
+                continue
+            exact = Nested(exact=True).fit({key: one for key, one in fitted.items() if one is not None}, sources, ALPHA, seed)
+            inexact = copy.copy(exact)
+            inexact.exact = False
+            rows += [
+                {"form": form, **known, **_figures(effect.predict_interval(arms[0].test.X, 1, 0), truth)}
+                for form, effect in zip(FORMS, (inexact, exact), strict=True)
+            ]
+    return rows
+
+
+def oracle_widths(d: int) -> list[Row]:
+    """Return the mean width that an oracle of p(y|x) needs."""
+    return [
+        {"d": d, "method": ORACLE, "target": target, "width": round(oracle_width(target, d, ALPHA), DIGITS)}
+        for target in ("Y(0)", "Y(1)", "ITE")
+    ]
+
+
+def join_refits(parts: list[Part], m: int) -> list[Row]:
+    """Return coverage and width from the intervals of single rows."""
+    rows = sorted((row for part in parts for row in part.rows), key=lambda row: (row["seed"], row["arm"], row["row"]))
+    joined = []
+    for seed, mine in groupby(rows, key=lambda row: row["seed"]):
+        arms: list[list[Row]] = [[], []]
+        for row in mine:
+            arms[row["arm"]].append(row)
+        hulls = [Intervals(*(np.array([row[end] for row in arm]) for end in ("lower", "upper"))) for arm in arms]
+        truths = [np.array([row["truth"] for row in arm]) for arm in arms]
+        known = {"d": 1, "m": m, "ratio": "MLP", "method": REFITS, "seed": seed}
+        joined += _rows_of_arms(known, list(hulls), truths, [None, None])
+    return joined
+
+
+def _by_source(arm: Setting) -> tuple[Rows, Rows]:
+    """Return the arm's observational and trial rows."""
+    rows = Rows(arm.X, arm.y)
+    return rows[~arm.trial], rows[arm.trial]
+
+
+def _fitted(unfitted: ArmEstimator, arm: Setting, seed: int) -> ArmEstimator | None:
+    """Return the method on this arm; None where it refuses for want of rows."""
+    unfitted.set_params(random_state=seed, alpha=ALPHA)
+    try:
+        return unfitted.fit(arm.X, arm.y, trial=arm.trial, population=arm.population)
+    except ValueError as error:
+        if "needs at least" not in str(error):
+            raise
+        return None
+
+
+def _rows_of_arms(
+    known: Row, hulls: list[Intervals | None], truths: list[NDArray[np.float64]], wholes: list[Any]
+) -> list[Row]:
+    """Return one row an arm, and one of their difference."""
+    control, treated = hulls
+    effect = None if control is None or treated is None else difference(treated, control)
+    answers = [
+        ("Y(0)", control, truths[0], wholes[0]),
+        ("Y(1)", treated, truths[1], wholes[1]),
+        ("ITE", effect, truths[1] - truths[0], None),
+    ]
+    return [
+        {**known, "target": target, **_figures(hull, truth, whole)} for target, hull, truth, whole in answers
+    ]
+
+
+def _figures(hulls: Intervals | None, truth: NDArray[np.float64], whole: Any = None) -> Row:
+    """Return coverage, mean width of the finite intervals, and the shares of infinite and of unbounded ones."""
+    if hulls is None:
+        return dict.fromkeys(("coverage", "width", "infinite", "whole"), np.nan) | {"tested": 0}
+    finite = ~hulls.infinite
+    return {
+        "tested": len(truth),
+        "coverage": round(float(hulls.contains(truth).mean()), DIGITS),
+        "width": round(float(hulls.width[finite].mean()), DIGITS) if finite.any() else np.inf,
+        "infinite": round(float(hulls.infinite.mean()), DIGITS),
+        "whole": round(float(np.mean(whole)), DIGITS) if whole is not None else 0.0,
+    }
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Let the tables count infinite intervals instead of warnings that tell of them."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", InfiniteIntervalWarning)
+        warnings.filterwarnings("ignore", ".*calibrates on the trial alone")
+        yield
