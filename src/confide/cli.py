@@ -265,12 +265,14 @@ def reproduce(
     table: Annotated[
         str,
         typer.Argument(
-            help="table2, nested, ratio, dimension, trial-size, coat, coat-splits, yahoo or theorem of the paper; or all."
+            help="table2, nested, ratio, dimension, trial-size, coat, coat-splits, yahoo, theorem, or all of them."
         ),
     ],
     seeds: Annotated[int, typer.Option(min=1, help="Repetitions.")] = 5,
     jobs: Annotated[int | None, typer.Option(min=1, help="Processes; two, unless there is one core only.")] = None,
-    out: Annotated[str, typer.Option(help="Folder of the results; a run that was killed continues there.")] = "reproduction",
+    out: Annotated[
+        str, typer.Option(help="Folder of the results; a run that was killed continues there.")
+    ] = "reproduction",
     coat: Annotated[str | None, typer.Option(help="Folder with Coat's train.ascii and test.ascii.")] = None,
     yahoo: Annotated[
         str | None, typer.Option(help="Folder with Yahoo! R3's text files; without it ratings are simulated.")

@@ -50,7 +50,7 @@ def spawn_seeds(random_state: Any, count: int) -> list[int]:
 def check_shares(calibration: Any) -> tuple[float, float]:
     """Return the shares of observational and of trial rows that calibrate: one number for both, or a pair."""
     both = tuple(calibration) if isinstance(calibration, tuple | list) else (calibration, calibration)
-    if len(both) != 2 or not all(isinstance(share, Real) and 0 < share < 1 for share in both):
+    if len(both) != 2 or not all(isinstance(share, Real) and 0 < float(share) < 1 for share in both):
         raise ValueError(
             "calibration is the share of rows that calibrate, strictly between 0 and 1, or a pair of shares, of "
             f"observational and of trial rows; got {calibration!r}."

@@ -118,4 +118,4 @@ def _mean_law(X: NDArray[np.float64], hidden: NDArray[np.float64]) -> NDArray[np
     size = X.shape[1] * (len(hidden) - 1) + 1
     length = fft.next_fast_len(size, real=True)
     product = fft.rfft(law, length, axis=2).prod(axis=1)
-    return np.maximum(fft.irfft(product, length, axis=1)[:, :size], 0)
+    return np.asarray(np.maximum(fft.irfft(product, length, axis=1)[:, :size], 0))

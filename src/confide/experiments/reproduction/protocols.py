@@ -57,8 +57,8 @@ _RATINGS_OURS = (
 _RATINGS = {
     "naive": "published: embeddings of 64 dimensions from the trial alone; here their penalty is chosen by held-out "
     "ratings, which turns factors off where they do not help",
-    "": "published: a ratio on embeddings that have seen the ratings they weigh, split and test rows of its own; its code "
-    "for ratings was not run; here: cross-fitted features, shrunk factors, duplicates dropped",
+    "": "published: a ratio on embeddings that have seen the ratings they weigh; its code for "
+    "ratings was not run anew; here: cross-fitted features, shrunk factors, duplicates dropped",
 }
 
 PROTOCOLS = {

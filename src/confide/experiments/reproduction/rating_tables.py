@@ -43,10 +43,18 @@ DIGITS = 6
 
 
 def coat_tasks(
-    settings: Settings, seeds: int, where: str | os.PathLike[str], fit: int | None = None, calibration: int | None = None
+    settings: Settings,
+    seeds: int,
+    where: str | os.PathLike[str],
+    fit: int | None = None,
+    calibration: int | None = None,
 ) -> list[Task]:
     """Return the repetitions on Coat, with so many trial ratings to fit and to calibrate; None: the setting's."""
-    sizes = {"fit": fit or settings.coat[0], "calibration": calibration or settings.coat[1], "factors": settings.factors}
+    sizes = {
+        "fit": fit or settings.coat[0],
+        "calibration": calibration or settings.coat[1],
+        "factors": settings.factors,
+    }
     return _tasks(f"coat-{sizes['fit']}-{sizes['calibration']}", COAT, seeds, sizes, where, settings)
 
 
@@ -143,22 +151,20 @@ def estimators(observational: Rows, factors: int, share: float, seed: int) -> di
     ends = make_pipeline(FrozenEstimator(chosen), AutoRegressor())
     common = {"calibration": (RATINGS_SHARE, share), "alpha": ALPHA, "random_state": seed}
 
-    def make(name: str) -> Any:
-        if name == CONSTANT:
-            return method("naive", base=DummyRegressor(), **common)
-        if name == ADDITIVE:
-            return method("naive", base=MatrixFactorization(factors, regularisation=np.inf), **common)
-        if name == "naive":
-            return method(name, base=MatrixFactorization(factors), **common)
-        if name.startswith("wscp"):
-            return method(name, base=base, ratio=ratio, second_stage=ends, **common)
-        if name == "wcp-nb":
-            return method(name, base=base, outcome_range=SEARCHED, **common)
-        if name == "wtcp-dr":
-            return method(name, base=base, ratio=ratio, outcome_values=VALUES, **common)
-        return method(name, base=base, **({"ratio": ratio} if name == "pooled-dr" else {}), **common)
-
-    return {name: make(name) for name in METHODS}
+    weighted = {"base": base, "ratio": ratio}
+    given: dict[str, Row] = {
+        **{name: {**weighted, "second_stage": ends} for name in METHODS if name.startswith("wscp")},
+        "wcp-nb": {"base": base, "outcome_range": SEARCHED},
+        "naive": {"base": MatrixFactorization(factors)},
+        "wtcp-dr": {**weighted, "outcome_values": VALUES},
+        "transfer": {"base": base},
+        "transfer-centred": {"base": base},
+        "pooled-dr": weighted,
+        CONSTANT: {"base": DummyRegressor()},
+        ADDITIVE: {"base": MatrixFactorization(factors, regularisation=np.inf)},
+    }
+    alone = (CONSTANT, ADDITIVE)
+    return {name: method("naive" if name in alone else name, **given[name], **common) for name in METHODS}
 
 
 def _rows(table: Any) -> Rows:

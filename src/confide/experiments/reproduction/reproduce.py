@@ -45,7 +45,7 @@ class Reproduced:
         The CSV's rows.
     lines : list of Line
         Summed up over seeds, beside the paper's; none for the theorem, whose rows are cases.
-    reasons : list of (method, reason)
+    reasons : list of (methods, reason)
         Why figures differ from the paper's, for the methods whose figures do.
     files : list of str
         What was written.

@@ -1,4 +1,4 @@
-"""Repetitions that survive a kill: each is a pure function of its arguments, and writes its own file when it is done."""
+"""Repetitions that survive a kill: each is a pure function of its arguments, and writes its own file at the end."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import time
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib.metadata import version
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from joblib import Parallel, delayed, parallel_config
@@ -19,6 +18,7 @@ from confide.files import atomic_write
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+    from pathlib import Path
 
 # Raise it when what a repetition calculates changes without a new version of confide.
 EDITION = 1

@@ -23,6 +23,8 @@ class Settings:
         Rows that are refitted in one part, and lost by a kill.
     dimensions, trial_sizes : tuple of int
         The sweeps.
+    oracle_rows : int or None
+        Covariates that stand for the population in the oracle's width; None: as many as it takes.
     factors : int
         Length of the factors of users and items.
     coat : (int, int)
@@ -48,6 +50,7 @@ class Settings:
     refits_a_part: int = 20
     dimensions: tuple[int, ...] = (1, 3, 5, 10)
     trial_sizes: tuple[int, ...] = (10, 20, 50, 100, 250, 500, 750, 1000)
+    oracle_rows: int | None = None
     factors: int = 64
     coat: tuple[int, int] = (928, 928)
     coat_random: int = 4640

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 APART = 2.0
 # The paper does not say how often it repeated; its code has five seeds.
 PAPER_SEEDS = 5
+NO_RATIO = "no ratio"
 
 
 @dataclass(frozen=True)
@@ -88,45 +89,61 @@ def _apart(ours: Spread | None, paper: Spread | None, seeds: int) -> bool:
 
 
 def group_of(table: str, row: Row) -> str:
-    """Return the cell that a row of the CSV belongs to; the oracle's are of every cell with its d."""
-    return {
-        "nested": lambda: str(row["form"]),
-        "ratio": lambda: str(row["ratio"]) or "no ratio",
-        "dimension": lambda: f"d = {row['d']}",
-        "trial-size": lambda: f"m = {row['m']:,}" if row["m"] != "" else "",
-        "coat-splits": lambda: f"{row['fit']} fit, {row['calibration']} calibrate",
-    }.get(table, str)()
+    """Return the cell that a row of the CSV belongs to; empty for what belongs to all of them, such as the oracle."""
+    if table == "nested":
+        return str(row["form"])
+    if table == "ratio":
+        return str(row["ratio"]) or NO_RATIO
+    if table == "dimension":
+        return f"d = {row['d']}"
+    if table == "trial-size":
+        return f"m = {row['m']:,}" if row["m"] != "" else ""
+    if table == "coat-splits":
+        return f"{row['fit']} fit, {row['calibration']} calibrate"
+    return ""
 
 
 def lines(table: str, rows: list[Row]) -> list[Line]:
-    """Return a table's rows summed up over seeds, in their order."""
+    """Return a table's rows summed up over seeds: cell by cell, methods in their order, forms of a method together."""
     groups: dict[tuple[str, str, str], list[Row]] = {}
     for row in rows:
         groups.setdefault((group_of(table, row), row["method"], row["target"]), []).append(row)
-    found = [_line(table, *key, mine) for key, mine in groups.items()]
-    order = list(dict.fromkeys(line.group for line in found))
-    return sorted(found, key=lambda line: order.index(line.group))
+    cells = sorted(dict.fromkeys(group for group, _, _ in groups if group), key=lambda group: group == NO_RATIO) or [""]
+    targets = {target for group, _, target in groups if group in cells}
+    found = [
+        _line(table, cell, method, target, mine)
+        for (group, method, target), mine in groups.items()
+        for cell in ([group] if group in cells else cells)
+        if target in targets
+    ]
+    methods = list(dict.fromkeys(_family(line) for line in found))
+    return sorted(found, key=lambda line: (cells.index(line.group), methods.index(_family(line))))
+
+
+def _family(line: Line) -> str:
+    return line.method.split(",")[0]
 
 
 def _line(table: str, group: str, method: str, target: str, rows: list[Row]) -> Line:
-    refused = sum(row["coverage"] != row["coverage"] for row in rows)  # noqa: PLR0124  (NaN)
-    answered = [row for row in rows if row["coverage"] == row["coverage"]]  # noqa: PLR0124
+    refused = sum(row["coverage"] != row["coverage"] for row in rows)
+    answered = [row for row in rows if row["coverage"] == row["coverage"]]
     measured = [row for row in answered if row["coverage"] != ""]
     finite = [row["width"] for row in answered if row["width"] < math.inf]
     width = Spread.of(finite) or (Spread(math.inf, math.nan) if answered else None)
-    paper = {metric: published_figure(table, group, method, target, metric) for metric in ("coverage", "width")}
+    coverage, paper_width = (published_figure(table, group, method, target, each) for each in ("coverage", "width"))
     return Line(
-        group,
-        method,
-        target,
-        len(answered),
-        refused,
-        Spread.of(row["coverage"] for row in measured),
-        width,
-        fmean([row["infinite"] for row in measured] or [0.0]),
-        fmean([row.get("whole") or 0.0 for row in measured] or [0.0]),
-        *(None if figure is None else Spread(*figure) for figure in paper.values()),
-        {key: Spread(*_pair(measured, key)) for key in ("clipped", "ratings") if measured and key in measured[0]},
+        group=group,
+        method=method,
+        target=target,
+        seeds=len(answered),
+        refused=refused,
+        coverage=Spread.of(row["coverage"] for row in measured),
+        width=width,
+        infinite=fmean([row["infinite"] for row in measured] or [0.0]),
+        whole=fmean([row.get("whole") or 0.0 for row in measured] or [0.0]),
+        paper_coverage=None if coverage is None else Spread(*coverage),
+        paper_width=None if paper_width is None else Spread(*paper_width),
+        more={key: Spread(*_pair(measured, key)) for key in ("clipped", "ratings") if measured and key in measured[0]},
     )
 
 
@@ -141,9 +158,11 @@ def seeds_of(rows: list[Row]) -> int:
 
 
 def why(table: str, found: list[Line]) -> list[tuple[str, str]]:
-    """Return the methods whose figures differ from the paper's, and for what reason."""
-    methods = dict.fromkeys(line.method for line in found if line.differs)
-    return [(method, text) for method in methods if (text := reason(table, method))]
+    """Return the methods whose figures differ from the paper's, those with one reason together, and the reason."""
+    together: dict[str, list[str]] = {}
+    for method in dict.fromkeys(line.method for line in found if line.differs):
+        together.setdefault(reason(table, method), []).append(method)
+    return [(", ".join(methods), text) for text, methods in together.items() if text]
 
 
 def shown(spread: Spread | None, digits: int = 3) -> str:

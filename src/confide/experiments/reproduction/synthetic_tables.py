@@ -77,9 +77,9 @@ def nested_tasks(settings: Settings, seeds: int) -> list[Task]:
     return [Task(nested_effects, f"seed{seed}", {**sizes, "seed": seed}) for seed in range(seeds)]
 
 
-def oracle_tasks(dimensions: Iterable[int]) -> list[Task]:
+def oracle_tasks(settings: Settings, dimensions: Iterable[int]) -> list[Task]:
     """Return what the oracle needs, which takes no seed."""
-    return [Task(oracle_widths, f"d{d}", {"d": d}) for d in dimensions]
+    return [Task(oracle_widths, f"d{d}", {"d": d, "rows": settings.oracle_rows}) for d in dimensions]
 
 
 def synthetic_cell(n: int, m: int, d: int, n_test: int, ratio: str, seed: int) -> list[Row]:
@@ -93,9 +93,10 @@ def synthetic_cell(n: int, m: int, d: int, n_test: int, ratio: str, seed: int) -
         for name in METHODS if ratio == "MLP" else WEIGHTED:
             given = {"ratio": RATIOS[ratio]()} if name in WEIGHTED else {}
             fitted = [_fitted(method(name, base=GradientBoostingRegressor(), **given), arm, seed) for arm in arms]
-            answers = [None if one is None else one.predict_set(arm.test.X) for one, arm in zip(fitted, arms, strict=True)]
-            hulls = [None if one is None else one.hull() for one in answers]
-            wholes = [None if one is None else one.whole for one in answers]
+            asked = zip(fitted, arms, strict=True)
+            sets = [None if one is None else one.predict_set(arm.test.X) for one, arm in asked]
+            hulls = [None if one is None else one.hull() for one in sets]
+            wholes = [None if one is None else one.whole for one in sets]
             known = {"d": d, "m": m, "ratio": ratio if given else "", "method": name, "seed": seed}
             rows += _rows_of_arms(known, hulls, [arm.test.y for arm in arms], wholes)
     return rows
@@ -124,12 +125,14 @@ def nested_effects(n: int, m: int, d: int, n_test: int, seed: int) -> list[Row]:
     rows = []
     with sharing_fits(), _quiet():
         for name in METHODS:
-            fitted = {label: _fitted(method(name, base=GradientBoostingRegressor()), arm, seed) for label, arm in enumerate(arms)}
-            known = {"d": d, "m": m, "method": name, "seed": seed, "target": "ITE"}
-            if None in fitted.values():
+            asked = (_fitted(method(name, base=GradientBoostingRegressor()), arm, seed) for arm in arms)
+            fitted = {label: one for label, one in enumerate(asked) if one is not None}
+            known = {"d": d, "m": m, "ratio": "MLP" if name in WEIGHTED else "", "method": name, "seed": seed}
+            known["target"] = "ITE"
+            if len(fitted) < len(arms):
                 rows += [{"form": form, **known, **_figures(None, truth)} for form in FORMS]
                 continue
-            exact = Nested(exact=True).fit({key: one for key, one in fitted.items() if one is not None}, sources, ALPHA, seed)
+            exact = Nested(exact=True).fit(fitted, sources, ALPHA, seed)
             inexact = copy.copy(exact)
             inexact.exact = False
             rows += [
@@ -139,15 +142,15 @@ def nested_effects(n: int, m: int, d: int, n_test: int, seed: int) -> list[Row]:
     return rows
 
 
-def oracle_widths(d: int) -> list[Row]:
+def oracle_widths(d: int, rows: int | None) -> list[Row]:
     """Return the mean width that an oracle of p(y|x) needs."""
     return [
-        {"d": d, "method": ORACLE, "target": target, "width": round(oracle_width(target, d, ALPHA), DIGITS)}
+        {"d": d, "method": ORACLE, "target": target, "width": round(oracle_width(target, d, ALPHA, rows=rows), DIGITS)}
         for target in ("Y(0)", "Y(1)", "ITE")
     ]
 
 
-def join_refits(parts: list[Part], m: int) -> list[Row]:
+def join_refits(parts: list[Part]) -> list[Row]:
     """Return coverage and width from the intervals of single rows."""
     rows = sorted((row for part in parts for row in part.rows), key=lambda row: (row["seed"], row["arm"], row["row"]))
     joined = []
@@ -157,7 +160,7 @@ def join_refits(parts: list[Part], m: int) -> list[Row]:
             arms[row["arm"]].append(row)
         hulls = [Intervals(*(np.array([row[end] for row in arm]) for end in ("lower", "upper"))) for arm in arms]
         truths = [np.array([row["truth"] for row in arm]) for arm in arms]
-        known = {"d": 1, "m": m, "ratio": "MLP", "method": REFITS, "seed": seed}
+        known = {"d": 1, "m": parts[0].task.arguments["m"], "ratio": "MLP", "method": REFITS, "seed": seed}
         joined += _rows_of_arms(known, list(hulls), truths, [None, None])
     return joined
 
@@ -190,9 +193,7 @@ def _rows_of_arms(
         ("Y(1)", treated, truths[1], wholes[1]),
         ("ITE", effect, truths[1] - truths[0], None),
     ]
-    return [
-        {**known, "target": target, **_figures(hull, truth, whole)} for target, hull, truth, whole in answers
-    ]
+    return [{**known, "target": target, **_figures(hull, truth, whole)} for target, hull, truth, whole in answers]
 
 
 def _figures(hulls: Intervals | None, truth: NDArray[np.float64], whole: Any = None) -> Row:

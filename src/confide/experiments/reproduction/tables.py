@@ -63,26 +63,26 @@ class Table:
 
 def _table2_tasks(settings: Settings, seeds: int, _: Sources) -> list[Task]:
     # Refits first: they are most of the time, and the short ones fill the gaps at the end.
-    return refit_tasks(settings, seeds) + cell_tasks(settings, seeds, 1, settings.m) + oracle_tasks([1])
+    return refit_tasks(settings, seeds) + cell_tasks(settings, seeds, 1, settings.m) + oracle_tasks(settings, [1])
 
 
 def _nested_tasks(settings: Settings, seeds: int, _: Sources) -> list[Task]:
-    return nested_tasks(settings, seeds) + oracle_tasks([1])
+    return nested_tasks(settings, seeds) + oracle_tasks(settings, [1])
 
 
 def _ratio_tasks(settings: Settings, seeds: int, _: Sources) -> list[Task]:
     cells = [task for ratio in ("MLP", "kernel") for task in cell_tasks(settings, seeds, 1, settings.m, ratio)]
-    return cells + oracle_tasks([1])
+    return cells + oracle_tasks(settings, [1])
 
 
 def _dimension_tasks(settings: Settings, seeds: int, _: Sources) -> list[Task]:
     cells = [task for d in settings.dimensions for task in cell_tasks(settings, seeds, d, settings.m)]
-    return cells + oracle_tasks(settings.dimensions)
+    return cells + oracle_tasks(settings, settings.dimensions)
 
 
 def _trial_size_tasks(settings: Settings, seeds: int, _: Sources) -> list[Task]:
     cells = [task for m in settings.trial_sizes for task in cell_tasks(settings, seeds, 1, m)]
-    return cells + oracle_tasks([1])
+    return cells + oracle_tasks(settings, [1])
 
 
 def _coat_tasks(settings: Settings, seeds: int, sources: Sources) -> list[Task]:
@@ -110,11 +110,10 @@ def _joined(parts: list[Part]) -> list[Row]:
 
 
 def _with_refits(parts: list[Part]) -> list[Row]:
-    """Return the cell's rows, those of the refits made of single rows' intervals, and the oracle's."""
+    """Return the rows of cell and oracle, then those that the intervals of single refitted rows make."""
     refits = [part for part in parts if part.task.work is refitted_rows]
     others = [part for part in parts if part.task.work is not refitted_rows]
-    m = refits[0].task.arguments["m"]
-    return join_refits(refits, m) + _joined(others)
+    return _joined(others) + join_refits(refits)
 
 
 TABLES = {
@@ -126,9 +125,7 @@ TABLES = {
         Table("dimension", "Strength of hidden confounding: d covariates", _SYNTHETIC, _dimension_tasks, _joined),
         Table("trial-size", "Size of the trial: m rows", _SYNTHETIC, _trial_size_tasks, _joined),
         Table("coat", "Coat ratings", _RATINGS, _coat_tasks, _joined, needs_coat=True),
-        Table(
-            "coat-splits", "Coat ratings: m_tr and m_cal", _RATINGS, _coat_splits_tasks, _joined, needs_coat=True
-        ),
+        Table("coat-splits", "Coat ratings: m_tr and m_cal", _RATINGS, _coat_splits_tasks, _joined, needs_coat=True),
         Table("yahoo", "Yahoo! R3 ratings", _RATINGS, _yahoo_tasks, _joined),
         Table("theorem", "Theorem 1", (), _theorem_tasks, join_draws),
     )
