@@ -47,7 +47,7 @@ _SYNTHETIC = {
     "both stages, for a promise of 0.8 - Δ",
 }
 _RATINGS_PAPER = (
-    "64-dimensional matrix factorisation, r̂ by densratio on embeddings that have seen the ratings they weigh; "
+    "64-dimensional matrix factorisation, r̂ by densratio on embeddings of the same ratings that train it; "
     "intervals are not kept within 1 to 5; no plain baseline"
 )
 _RATINGS_OURS = (
@@ -57,7 +57,7 @@ _RATINGS_OURS = (
 _RATINGS = {
     "naive": "published: embeddings of 64 dimensions from the trial alone; here their penalty is chosen by held-out "
     "ratings, which turns factors off where they do not help",
-    "": "published: a ratio on embeddings that have seen the ratings they weigh; its code for "
+    "": "published: a ratio on embeddings of the same ratings that train it; its code for "
     "ratings was not run anew; here: cross-fitted features, shrunk factors, duplicates dropped",
 }
 

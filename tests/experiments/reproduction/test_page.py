@@ -1,0 +1,195 @@
+"""Sums over seeds, claims and the page: derived from the rows, whatever they are."""
+
+import math
+import subprocess
+import sys
+
+import pytest
+
+from confide.experiments.reproduction.claims import claims, reaches
+from confide.experiments.reproduction.csvs import read_rows, write_rows
+from confide.experiments.reproduction.page import make_page
+from confide.experiments.reproduction.protocols import SIMULATED
+from confide.experiments.reproduction.reproduce import reproduced
+from confide.experiments.reproduction.summary import Spread, lines, shown, shown_coverage, shown_width
+from confide.experiments.reproduction.tables import TABLES
+from pages import ROOT
+
+SCRIPT = ROOT / "scripts" / "reproduction.py"
+TARGETS = ("Y(0)", "Y(1)", "ITE")
+
+
+def rows(method, coverage, width, *, seeds=3, infinite=0.0, d=1, m=250, ratio="", targets=TARGETS):
+    """Rows of the synthetic CSV, with a little spread over the seeds."""
+    return [
+        {"d": d, "m": m, "ratio": ratio, "method": method, "target": target, "seed": seed, "tested": 100}
+        | {"coverage": coverage + 0.001 * (seed - 1), "width": width, "infinite": infinite, "whole": 0.0}
+        for seed in range(seeds)
+        for target in targets
+    ]
+
+
+def rated(method, coverage, width, ratings, data="simulated"):
+    return [
+        {"data": data, "fit": 10, "calibration": 10, "method": method, "target": "rating", "seed": seed, "tested": 9}
+        | {"coverage": coverage, "width": width, "infinite": 0.0, "clipped": 3.0, "ratings": ratings}
+        for seed in range(2)
+    ]
+
+
+ORACLE = [
+    {"d": 1, "m": "", "ratio": "", "method": "oracle", "target": target, "seed": "", "tested": ""} for target in TARGETS
+]
+ORACLE = [{**row, "coverage": "", "width": 0.4, "infinite": "", "whole": ""} for row in ORACLE]
+TABLE2 = [
+    *rows("wscp-dr-inexact", 0.85, 0.4, ratio="MLP"),
+    *rows("wscp-dr-exact", 0.93, 0.5, ratio="MLP"),
+    *rows("wtcp-dr", 0.95, 0.8, ratio="MLP"),
+    *rows("wcp", 0.82, 0.3),
+    *rows("naive", 0.91, 0.6),
+    *rows("transfer-centred", 0.9, 0.45),
+    *ORACLE,
+    *rows("wtcp-dr, refits", 0.92, 0.7, ratio="MLP"),
+]
+
+
+def test_a_line_is_the_mean_over_seeds_beside_the_papers():
+    line = next(line for line in lines("table2", TABLE2) if (line.method, line.target) == ("wcp", "Y(0)"))
+    assert (line.coverage.mean, line.coverage.sd) == (pytest.approx(0.82), pytest.approx(0.001))
+    assert line.paper_coverage == Spread(0.572, 0.039)
+    assert line.differs
+    assert shown(line.coverage) == "0.820±0.001"
+
+
+def test_a_form_stands_after_its_method():
+    names = list(dict.fromkeys(line.method for line in lines("table2", TABLE2)))
+    assert names.index("wtcp-dr, refits") == names.index("wtcp-dr") + 1
+
+
+def test_equal_figures_do_not_differ():
+    same = rows("wcp", 0.572, 0.222, targets=["Y(0)"])
+    assert not lines("table2", same)[0].differs
+    assert not lines("table2", rows("transfer", 0.1, 9.0))[0].differs
+
+
+def test_infinite_widths_are_not_averaged_away():
+    some = rows("naive", 0.95, 0.5, infinite=0.25, targets=["Y(0)"])
+    assert shown_width(lines("trial-size", some)[0]) == "∞ (25%; else 0.500±0.000)"
+    every = rows("naive", 1.0, math.inf, infinite=1.0, targets=["Y(0)"])
+    assert shown_width(lines("trial-size", every)[0]) == "∞ (100%)"
+
+
+def test_a_method_that_refuses_is_told():
+    refused = [
+        {**row, "coverage": math.nan, "width": math.nan, "infinite": math.nan, "tested": 0}
+        for row in rows("naive", 1, 1)
+    ]
+    assert {shown_coverage(line) for line in lines("trial-size", refused)} == {"refuses"}
+    mixed = [refused[0], *rows("naive", 0.9, 0.5, targets=["Y(0)"])[1:]]
+    assert shown_coverage(lines("trial-size", mixed)[0]).endswith("(1 refused)")
+
+
+@pytest.mark.parametrize(("coverage", "answer"), [(0.91, True), (0.9, True), (0.8995, None), (0.85, False)])
+def test_what_counts_as_reached(coverage, answer):
+    assert reaches(lines("table2", rows("naive", coverage, 1.0, targets=["Y(0)"]))[0]) is answer
+
+
+def told(table, found):
+    return "\n".join(claims({table: reproduced(table, found)}))
+
+
+def test_claims_follow_the_rows():
+    text = told("table2", TABLE2)
+    assert "far below. **Holds.** Coverage here:" in text
+    assert "- `wscp-dr-inexact`: Y(0) 0.850±0.001, **below 0.9**" in text
+    assert "- `wscp-dr-exact`: Y(0) 17% narrower (narrower in 3 of 3)" in text
+    assert "- `wtcp-dr, refits`: Y(0) 17% wider (narrower in 0 of 3)" in text
+    assert "Narrower, and not below 0.9: 3 of 9 methods and targets. **Holds in part.**" in text
+    assert "needs Y(0) 0.400 (0.600±0.000)" in text
+    assert "Hidden confounding does cost WCP coverage: 0.820" in text
+    assert "Not run yet: `confide reproduce dimension`." in text
+    worse = [
+        {**row, "coverage": 0.7} if row["method"] in ("wscp-dr-exact", "wtcp-dr, refits") else row for row in TABLE2
+    ]
+    assert "far below. **Does not hold.** Coverage here:" in told("table2", worse)
+
+
+def test_claims_on_the_sweeps():
+    swept = [
+        row
+        for d, coverage in ((1, 0.8), (10, 0.89))
+        for row in (
+            *rows("wcp", coverage, 0.3, d=d),
+            *rows("naive", 0.91, 0.5, d=d),
+            *rows("wscp-dr-exact", 0.7, 0.3, d=d),
+        )
+    ]
+    text = told("dimension", swept)
+    assert "Of Exact and Naive: **Holds in part.**" in text
+    assert "That WCP improves with d holds: +0.090 for Y(0), +0.090 for Y(1)." in text
+    sizes = [
+        row
+        for m, width, infinite in ((10, math.inf, 1.0), (100, 0.8, 0.0), (1000, 0.4, 0.0))
+        for row in (*rows("naive", 0.95, width, m=m, infinite=infinite), *rows("wtcp-dr", 0.8, 0.5, m=m))
+    ]
+    text = told("trial-size", sizes)
+    assert "- `naive`, Y(0): 0.800±0.000 at m = 100, 0.400±0.000 at m = 1,000 (-50%)." in text
+    assert "Below 0.9 at m = 10, m = 100, m = 1,000." in text
+    assert "`naive` gains most." in text
+
+
+def test_simulated_ratings_are_told_everywhere():
+    found = [
+        *rated("naive", 0.9, 3.5, 3.4),
+        *rated("wscp-dr-exact", 0.91, 3.0, 3.1),
+        *rated("wscp-dr-inexact", 0.8, 2, 2),
+    ]
+    assert SIMULATED in told("yahoo", found)
+    assert "Of those that are not below 0.9 `wscp-dr-exact` has the smallest sets." in told("yahoo", found)
+    real = [{**row, "data": "Yahoo! R3"} for row in found]
+    assert "SIMULATED" not in told("yahoo", real)
+
+
+def write(folder, **tables):
+    folder.mkdir(exist_ok=True)
+    for name, content in tables.items():
+        write_rows(folder / f"{name}.csv", content, TABLES[name].columns)
+    return folder
+
+
+def test_the_page_of_what_is_there(tmp_path):
+    page = make_page(write(tmp_path / "reproduction", table2=TABLE2, yahoo=rated("naive", 0.9, 3.5, 3.4)))
+    assert "**Preliminary: fewer than 5 seeds in table2 (3 seeds), yahoo (2 seeds).**" in page
+    assert "Not run: nested, ratio" in page
+    assert "| `wcp` | Y(0) | 0.820±0.001 | 0.572±0.039 | 0.300±0.000 | 0.222±0.007 | yes |" in page
+    assert "| `wcp` | disjoint rows | 0.861 / 0.416 | 0.855 / 0.414 |" in page
+    assert page.count(SIMULATED) == 2
+    assert "- Why wcp: published:" in page
+
+
+def test_rows_survive_the_csv(tmp_path):
+    folder = write(tmp_path, table2=TABLE2)
+    assert read_rows(folder / "table2.csv") == TABLE2
+
+
+def script(*arguments):
+    return subprocess.run([sys.executable, SCRIPT, *arguments], capture_output=True, text=True, check=False)
+
+
+def test_the_command_makes_and_checks_the_page(tmp_path):
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    assert script("--docs", docs, "--check").returncode == 0  # neither results nor a page
+    assert "is not there" in script("--docs", docs).stderr
+    run = write(tmp_path / "run", table2=TABLE2)
+    assert script("--docs", docs, "--from", run).returncode == 0
+    assert script("--docs", docs, "--check").returncode == 0
+    page = docs / "reproduction.md"
+    page.write_text(page.read_text(encoding="utf-8").replace("0.820", "0.900"), encoding="utf-8")
+    done = script("--docs", docs, "--check")
+    assert done.returncode == 1
+    assert "make reproduction-page" in done.stderr
+    for each in (docs / "reproduction").iterdir():
+        each.unlink()
+    (docs / "reproduction").rmdir()
+    assert "has no CSV files" in script("--docs", docs, "--check").stderr
