@@ -89,6 +89,13 @@ def test_the_pages_of_studies_are_those_of_their_csv():
         assert done.returncode == 0, done.stderr
 
 
+def test_the_reproduction_page_is_that_of_its_csv_files():
+    """No cell was typed by hand; without results there is no page."""
+    command = [sys.executable, ROOT / "scripts" / "reproduction.py", "--check"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
 def test_choosing_a_method_names_every_method_and_its_promise():
     """A row of the table promises what METHODS says of each method that it names."""
     rows = [re.split(r"(?<!\\) \| ", line.strip("| ")) for line in CHOOSING.splitlines() if line.startswith("| ")]
