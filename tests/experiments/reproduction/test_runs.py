@@ -106,6 +106,49 @@ def test_an_error_leaves_the_others_parts(tmp_path):
     assert read(bad, tmp_path) is None
 
 
+def sleep_long(n, where):
+    (Path(where) / f"{os.getpid()}").touch()
+    assert n in (0, 1)
+    time.sleep(600)
+    return []
+
+
+WORKERS = """
+import sys
+from pathlib import Path
+sys.path[:0] = {path!r}
+from test_runs import Task, run, sleep_long
+here = Path(sys.argv[1])
+run([Task(sleep_long, str(n), {{"n": n}}, str(here)) for n in range(2)], here / "out", 2, lambda _: None)
+"""
+
+
+def is_running(process):
+    try:
+        return Path(f"/proc/{process}/stat").read_text().split()[2] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="processes are looked up in /proc")
+def test_a_killed_run_leaves_no_workers(tmp_path):
+    code = WORKERS.format(path=[str(Path(__file__).parent)])
+    running = subprocess.Popen([sys.executable, "-c", code, str(tmp_path)])
+    while len(list(tmp_path.iterdir())) < 2:
+        assert running.poll() is None
+        time.sleep(0.05)
+    workers = [int(path.name) for path in tmp_path.iterdir()]
+    assert all(map(is_running, workers))
+    assert running.pid not in workers
+    running.kill()
+    running.wait()
+    for _ in range(200):
+        if not any(map(is_running, workers)):
+            break
+        time.sleep(0.05)
+    assert not any(map(is_running, workers))
+
+
 SCRIPT = """
 import sys
 sys.path[:0] = {path!r}

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
+import threading
 import time
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
@@ -86,10 +88,29 @@ def run(tasks: Iterable[Task], folder: Path, jobs: int, tell: Callable[[int], No
     missing = [task for digest, task in unique.items() if digest not in found]
     with parallel_config("loky", inner_max_num_threads=1):
         parallel = Parallel(n_jobs=min(jobs, len(missing)) or 1, batch_size=1, return_as="generator_unordered")
-        for part in parallel(delayed(make)(task, folder) for task in missing):
+        for part in parallel(delayed(make_for)(os.getpid(), task, folder) for task in missing):
             found[part.task.digest] = part
             tell(1)
     return found
+
+
+def make_for(owner: int, task: Task, folder: Path) -> Part:
+    """Return the part, made in a process that ends when its owner does, were it killed."""
+    if os.getpid() != owner:
+        _end_with(owner)
+    return make(task, folder)
+
+
+@cache
+def _end_with(owner: int) -> None:
+    """Watch the process that owns this one: work that nobody waits for would only be in the way of the next run."""
+
+    def watch() -> None:
+        while os.getppid() == owner:
+            time.sleep(1)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 def make(task: Task, folder: Path) -> Part:
