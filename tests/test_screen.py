@@ -8,8 +8,18 @@ from rich.console import Console
 from confide.confounding import ConfoundingTest
 from confide.diagnostics import Coverage
 from confide.experiments.held_out import Compared
+from confide.experiments.reproduction.reproduce import reproduced
 from confide.experiments.story import Line, Story
-from confide.screen import comparison_notes, comparison_table, confounding_lines, next_commands, story_parts
+from confide.experiments.theorem import Verdict, limit_probability, paper_deltas
+from confide.experiments.theorem_study import CASES, as_row
+from confide.screen import (
+    comparison_notes,
+    comparison_table,
+    confounding_lines,
+    next_commands,
+    reproduction_parts,
+    story_parts,
+)
 
 
 def shown(*parts, width=120):
@@ -74,3 +84,42 @@ def test_the_story_has_its_numbers():
 def test_what_to_type_next():
     assert next_commands(None).splitlines()[0] == "  confide demo --files star"
     assert next_commands("pupils/").startswith("  confide run --observational pupils/observational.csv")
+
+
+def synthetic_row(method, target, **figures):
+    known = {"d": 1, "m": 250, "ratio": "", "seed": 0, "tested": 9, "infinite": 0.0, "whole": 0.0}
+    return {**known, "method": method, "target": target, "coverage": 0.9, "width": 0.5, **figures}
+
+
+def test_a_reproduced_table_has_the_papers_figures_beside_ours():
+    rows = [
+        *(synthetic_row("wcp", "Y(0)", coverage=coverage, seed=seed) for seed, coverage in enumerate([0.8, 0.82])),
+        synthetic_row("wscp-dr-calibrated", "Y(0)", width=float("inf"), infinite=1.0),
+        synthetic_row("wcp", "ITE", width=0.9),
+    ]
+    text = shown(*reproduction_parts(reproduced("table2", rows)), width=80)
+    cells = [line.split() for line in text.splitlines()]
+    assert ["wcp", "0.810±0.014", "0.572±0.039", "0.500±0.000", "0.222±0.007"] in cells
+    assert ["wscp-dr-calibrated", "0.900", "∞", "100%"] in cells
+    assert ["wcp", "0.900", "0.710±0.027", "0.900", "0.449±0.012"] in cells
+    for what in ("paper: 200 test rows", "ours:  gradient boosting", "why wcp: published: three quarters"):
+        assert what in text
+
+
+def test_simulated_ratings_say_so_in_the_title():
+    known = {"data": "simulated", "fit": 9, "calibration": 9, "target": "rating", "seed": 0, "tested": 9}
+    figures = {"coverage": 0.9, "width": 3.5, "infinite": 0.0, "clipped": 3.0, "ratings": 3.25}
+    text = shown(*reproduction_parts(reproduced("yahoo", [{**known, "method": "naive", **figures}])), width=300)
+    assert text.startswith("Yahoo! R3 ratings: SIMULATED ratings, not Yahoo! R3")
+    cells = [line.split() for line in text.splitlines()]
+    assert ["naive", "0.900", "0.899±0.001", "3.500", "6.047±0.001"] in cells
+    assert ["naive", "3.00", "3.25"] in cells
+
+
+def test_theorem_1_fits_a_terminal():
+    rows = [as_row(Verdict(case, paper_deltas(case), limit_probability(case), n, 50, 5)) for case, n in CASES]
+    text = shown(*reproduction_parts(reproduced("theorem", rows)), width=80)
+    assert "…" not in text
+    cells = [line.split() for line in text.splitlines()]
+    assert ["10,000", "250", "1", "0.5", "0.1", "none", "0.134", "0.100", "no", "claim"] in cells
+    assert sum("refuted" in line for line in cells) == 4

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from confide.splits import Rows, calibration_size, join, spawn_seeds, split
+from confide.splits import Rows, calibration_size, check_shares, join, spawn_seeds, split
 
 
 @pytest.mark.parametrize(
@@ -31,3 +31,15 @@ def test_the_seed_decides():
 def test_join_puts_the_outcome_last():
     np.testing.assert_array_equal(join(np.ones((2, 1)), np.array([3.0, 4.0])), [[1, 3], [1, 4]])
     assert np.isnan(join(np.ones((2, 1)))[:, 1]).all()
+
+
+def test_one_share_or_a_pair():
+    assert check_shares(0.3) == (0.3, 0.3)
+    assert check_shares((0.2, 0.5)) == (0.2, 0.5)
+    assert check_shares([0.2, 0.5]) == (0.2, 0.5)
+
+
+@pytest.mark.parametrize("bad", [0, 1.0, "half", None, (0.5,), (0.5, 1.0), (0.2, 0.3, 0.5), (0.5, None)])
+def test_what_is_no_share(bad):
+    with pytest.raises(ValueError, match="calibration is the share of rows that calibrate"):
+        check_shares(bad)

@@ -28,8 +28,9 @@ if TYPE_CHECKING:
 
 # Cells of a sweep that stand side by side in 80 columns.
 SIDE_BY_SIDE = 4
-# Columns of Theorem 1 that fit 80 columns; the CSV has them all.
-THEOREM = ("n", "m", "d", "‖θᴵ - θᴼ‖/σ", "α", "claimed", "limit", "simulated (n)", "verdict")
+# Columns of Theorem 1 that fit 80 columns, and their headings there; the CSV has them all.
+THEOREM = {name: name for name in ("n", "m", "d")} | {"‖θᴵ - θᴼ‖/σ": "‖Δθ‖/σ", "α": "α", "claimed": "claimed"}
+THEOREM |= {"limit": "limit", "simulated (n)": "simulated", "verdict": "verdict"}
 
 
 @cache
@@ -215,7 +216,7 @@ def _finite_width(line: Line) -> str:
 def _theorem_table(found: Reproduced) -> Table:
     """Return the cases of Theorem 1: what it claims, and what is so."""
     table = Table(box=SIMPLE, pad_edge=False, padding=(0, 0, 0, 1))
-    for heading in THEOREM:
+    for heading in THEOREM.values():
         table.add_column(heading, justify="right", no_wrap=True)
     for row in found.rows:
         cells = dict(zip(theorem_study.HEADINGS, theorem_study.cells(row), strict=True))

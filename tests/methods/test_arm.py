@@ -219,6 +219,17 @@ def test_transfer_uses_all_rows_of_both_sources():
     np.testing.assert_allclose(arm.calibration_.scores, np.sort(np.abs(Y[TRIAL] - Y[~TRIAL].mean())))
 
 
+def test_a_pair_of_shares_splits_each_source_by_its_own():
+    """200 observational and 40 trial rows."""
+    arm = fast("wtcp-dr", calibration=(0.2, 0.5)).fit(X, Y, trial=TRIAL)
+    assert len(arm.calibration_.scores) == 40
+    assert len(fast("naive", calibration=(0.2, 0.75)).fit(X, Y, trial=TRIAL).calibration_.scores) == 30
+    both = fast("wscp-dr-exact", calibration=(0.2, 0.25)).fit(X, Y, trial=TRIAL)
+    assert (len(both.first_stage_.scores), len(both.calibration_.scores)) == (40, 10)
+    same, pair = (fast("pooled-dr", calibration=shares).fit(X, Y, trial=TRIAL) for shares in (0.3, (0.3, 0.3)))
+    np.testing.assert_array_equal(same.predict_interval(X), pair.predict_interval(X))
+
+
 def test_transfer_on_the_trial_is_naive():
     one = Transfer(base_on="trial", random_state=2, base=LinearRegression()).fit(X, Y, trial=TRIAL)
     two = Naive(random_state=2, base=LinearRegression()).fit(X, Y, trial=TRIAL)

@@ -10,7 +10,7 @@ from sklearn.neural_network import MLPClassifier
 
 from confide import WSCPDR, WTCPDR, CounterfactualIntervals, PooledDR, load
 from confide.datasets import simulate_ratings
-from confide.learners import standardised
+from confide.learners import sharing_fits, standardised
 from confide.ratio import ClassifierRatio, CrossFittedRatio, KernelRatio, NaiveBayesRatio, ratio_on
 from confide.recommend import MatrixFactorization
 from decision import assert_covers
@@ -222,3 +222,16 @@ def test_bad_parameters(params, message):
         CrossFittedRatio(**params).fit(trial[:50], observational[:50])
     with pytest.raises(ValueError, match="needs at least 2 observational rows to fit on, got 1"):
         CrossFittedRatio().fit(trial[:50], observational[:1])
+
+
+def test_embeddings_do_not_depend_on_the_trial_and_are_shared():
+    """Equal embeddings are learnt once for all methods of a study, however many trial rows their ratios take."""
+    trial, observational, _ = confounded(0)
+
+    ratios = [CrossFittedRatio(EMBEDDING, KernelRatio(), on=on, random_state=3) for on in ("xy", "x")]
+    with sharing_fits():
+        fitted = [ratio.fit(rows, observational) for ratio, rows in zip(ratios, (trial, trial[:50]), strict=True)]
+    for one, other in zip(*(each.embeddings_ for each in fitted), strict=True):
+        assert one is other
+    alone = CrossFittedRatio(EMBEDDING, KernelRatio(), random_state=3).fit(trial[:90], observational)
+    np.testing.assert_array_equal(alone.embeddings_[2].user_bias_, fitted[0].embeddings_[2].user_bias_)
