@@ -4,7 +4,7 @@ import hashlib
 
 import numpy as np
 
-from confide.datasets import coat
+from confide.datasets import coat, yahoo_r3
 from confide.experiments.reproduction import Settings
 
 SMALL = Settings(
@@ -43,4 +43,18 @@ def write_coat(folder, monkeypatch, users=24, items=30):
     monkeypatch.setattr(coat, "FILES", sums)
     monkeypatch.setattr(coat, "USERS", users)
     monkeypatch.setattr(coat, "ITEMS", items)
+    return folder
+
+
+def write_yahoo(folder, monkeypatch, users=20, items=30):
+    """Write ratings in Yahoo's form, and let their numbers be the original's."""
+    rng = np.random.default_rng(0)
+    ratings = rng.integers(1, 6, (users, items))
+    kinds = rng.choice(3, (users, items), p=[0.4, 0.4, 0.2])
+    for name, kind in zip(yahoo_r3.FILES, (1, 2), strict=True):
+        lines = [f"{user + 1}\t{item + 1}\t{ratings[user, item]}" for user, item in np.argwhere(kinds == kind)]
+        (folder / name).write_text("\n".join(lines) + "\n", encoding="ascii")
+    sizes = {"USERS": users, "SURVEYED": users, "ITEMS": items}
+    for name, size in {**sizes, "SELECTED": (kinds == 1).sum(), "RANDOM": (kinds == 2).sum()}.items():
+        monkeypatch.setattr(yahoo_r3, name, size)
     return folder

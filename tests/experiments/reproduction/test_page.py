@@ -92,6 +92,8 @@ def test_a_method_that_refuses_is_told():
 @pytest.mark.parametrize(("coverage", "answer"), [(0.91, True), (0.9, True), (0.8995, None), (0.85, False)])
 def test_what_counts_as_reached(coverage, answer):
     assert reaches(lines("table2", rows("naive", coverage, 1.0, targets=["Y(0)"]))[0]) is answer
+    one_seed = rows("naive", coverage, 1.0, targets=["Y(0)"], seeds=2)[1:]
+    assert reaches(lines("table2", one_seed)[0]) is (answer or None)
 
 
 def told(table, found):
@@ -136,6 +138,20 @@ def test_claims_on_the_sweeps():
     assert "- `naive`, Y(0): 0.800±0.000 at m = 100, 0.400±0.000 at m = 1,000 (-50%)." in text
     assert "Below 0.9 at m = 10, m = 100, m = 1,000." in text
     assert "`naive` gains most." in text
+    assert "The widths of the paper's methods change by +0% to +0%: **Holds.**" in text
+
+
+def test_claims_on_nested_effects_and_ratios():
+    nested = [
+        {"form": form, **row}
+        for form, coverage, width in (("inexact", 0.7, 0.4), ("exact", 0.93, 0.8))
+        for row in rows("wcp", coverage, width, targets=["ITE"])
+    ]
+    text = told("nested", nested)
+    assert "Of inexact: **Holds.** Of exact: **Holds.**" in text
+    assert "- `wcp`: inexact 0.700±0.001, **below 0.9**, width 0.400±0.000; exact 0.930±0.001, width" in text
+    ratios = [*rows("wtcp-dr", 0.95, 0.5, ratio="MLP"), *rows("wtcp-dr", 0.85, 0.4, ratio="kernel")]
+    assert "- `wtcp-dr`: Y(0) -0.100 (to 0.850±0.001, **below 0.9**)" in told("ratio", ratios)
 
 
 def test_simulated_ratings_are_told_everywhere():

@@ -9,7 +9,7 @@ import pytest
 from confide.experiments.reproduction import TABLES, Reproduction, figures, rating_tables, synthetic_tables
 from confide.experiments.reproduction.csvs import read_rows
 from confide.experiments.reproduction.protocols import PROTOCOLS, SIMULATED
-from small_reproduction import SMALL, write_coat
+from small_reproduction import SMALL, write_coat, write_yahoo
 
 PNG = b"\x89PNG"
 
@@ -164,6 +164,28 @@ def test_without_yahoos_files_ratings_are_simulated_and_say_so(tmp_path):
     assert {row["data"] for row in found.rows} == {"simulated"}
     assert SIMULATED in found.title
     assert found.notes == [SIMULATED]
+
+
+def test_with_yahoos_files_nothing_is_simulated(tmp_path, monkeypatch):
+    folder = tmp_path / "files"
+    folder.mkdir()
+    write_yahoo(folder, monkeypatch)
+    (found,) = reproduce("yahoo", tmp_path / "out", yahoo=str(folder))
+    check_ratings(found)
+    assert {row["data"] for row in found.rows} == {"Yahoo! R3"}
+    assert (found.title, found.notes) == ("Yahoo! R3 ratings", [])
+
+
+def test_other_files_are_other_repetitions(coat_folder, tmp_path, monkeypatch):
+    """A part is that of the files' content, wherever they are."""
+    plans = [Reproduction.of("coat", out=tmp_path / "out", settings=SMALL, coat=str(coat_folder))]
+    moved = coat_folder.rename(tmp_path / "moved")
+    plans.append(Reproduction.of("coat", out=tmp_path / "out", settings=SMALL, coat=str(moved)))
+    write_coat(moved, monkeypatch, users=25)
+    plans.append(Reproduction.of("coat", out=tmp_path / "out", settings=SMALL, coat=str(moved)))
+    first, second, third = ({task.digest for task in plan.tasks["coat"]} for plan in plans)
+    assert first == second
+    assert not first & third
 
 
 def test_the_sets_of_ratings_are_exact(tmp_path):

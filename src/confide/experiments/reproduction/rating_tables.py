@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import warnings
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +11,8 @@ from sklearn.dummy import DummyRegressor
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import make_pipeline
 
-from confide.datasets import load_coat, load_yahoo_r3, simulate_ratings
+from confide.datasets import coat, load_coat, load_yahoo_r3, simulate_ratings, yahoo_r3
+from confide.datasets.rating_files import find_files
 from confide.experiments.reproduction.runs import Row, Task
 from confide.experiments.reproduction.settings import ALPHA, RATINGS_SHARE
 from confide.intervals import InfiniteIntervalWarning, Intervals
@@ -24,6 +24,7 @@ from confide.splits import Rows, spawn_seeds, split
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Iterable
 
     from confide.datasets import Dataset
     from confide.experiments.reproduction.settings import Settings
@@ -76,8 +77,8 @@ def _tasks(
 ) -> list[Task]:
     given: Row = {}
     if where is not None and settings is not None:
-        most = settings.coat if data == COAT else settings.yahoo
-        given = {"files": fingerprint(where), "trial": sum(most)}
+        most, names = (settings.coat, coat.FILES) if data == COAT else (settings.yahoo, yahoo_r3.FILES)
+        given = {"files": fingerprint(where, names), "trial": sum(most)}
     return [
         Task(
             rated,
@@ -89,12 +90,9 @@ def _tasks(
     ]
 
 
-def fingerprint(where: str | os.PathLike[str]) -> str:
-    """Return a digest of the files in a folder, by name and content."""
-    digest = hashlib.sha256()
-    for path in sorted(each for each in Path(where).iterdir() if each.suffix in (".ascii", ".txt")):
-        digest.update(path.name.encode() + hashlib.sha256(path.read_bytes()).digest())
-    return digest.hexdigest()
+def fingerprint(where: str | os.PathLike[str], names: Iterable[str]) -> str:
+    """Return a digest of these files' content."""
+    return hashlib.sha256(b"".join(path.read_bytes() for path in find_files(where, names))).hexdigest()
 
 
 def rated(
