@@ -79,6 +79,12 @@ def test_infinite_widths_are_not_averaged_away():
     assert shown_width(lines("trial-size", every)[0]) == "∞ (100%)"
 
 
+def test_sets_that_the_search_bounds_are_told():
+    bounded = [{**row, "whole": 0.25} for row in rows("wtcp-dr", 1.0, 2.0, m=10)]
+    (note,) = reproduced("trial-size", [*bounded, *rows("wtcp-dr", 0.9, 1.0, m=50)]).notes
+    assert note.startswith("wtcp-dr: up to 25.0% of the sets in a cell are all that was searched")
+
+
 def test_a_method_that_refuses_is_told():
     refused = [
         {**row, "coverage": math.nan, "width": math.nan, "infinite": math.nan, "tested": 0}
@@ -177,7 +183,7 @@ def test_the_page_of_what_is_there(tmp_path):
     page = make_page(write(tmp_path / "reproduction", table2=TABLE2, yahoo=rated("naive", 0.9, 3.5, 3.4)))
     assert "**Preliminary: fewer than 5 seeds in table2 (3 seeds), yahoo (2 seeds).**" in page
     assert "Not run: nested, ratio" in page
-    assert "| `wcp` | Y(0) | 0.820±0.001 | 0.572±0.039 | 0.300±0.000 | 0.222±0.007 | yes |" in page
+    assert "| `wcp` | Y(0) | 0.820±0.001 | 0.572±0.039 | 0.300±0.000 | 0.222±0.007 | yes | 0.861 / 0.416 |" in page
     assert "| `wcp` | disjoint rows | 0.861 / 0.416 | 0.855 / 0.414 |" in page
     assert page.count(SIMULATED) == 2
     assert "- Why wcp: published:" in page

@@ -113,14 +113,36 @@ def sleep_long(n, where):
     return []
 
 
+def end_in_the_middle(n, where):
+    os.kill(os.getpid(), signal.SIGKILL)
+    return [{"n": n, "where": where}]
+
+
 WORKERS = """
 import sys
 from pathlib import Path
 sys.path[:0] = {path!r}
-from test_runs import Task, run, sleep_long
-here = Path(sys.argv[1])
-run([Task(sleep_long, str(n), {{"n": n}}, str(here)) for n in range(2)], here / "out", 2, lambda _: None)
+import test_runs
+from test_runs import Task, run
+here, work = Path(sys.argv[1]), getattr(test_runs, sys.argv[2])
+try:
+    run([Task(work, str(n), {{"n": n}}, str(here)) for n in range(2)], here / "out", 2, lambda _: None)
+except MemoryError as error:
+    sys.exit(str(error))
 """
+
+
+def start_workers(work, folder):
+    """Run two tasks in two processes, and that in a third."""
+    command = [sys.executable, "-c", WORKERS.format(path=[str(Path(__file__).parent)]), str(folder), work.__name__]
+    return subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+
+
+def test_a_worker_that_is_ended_from_outside(tmp_path):
+    running = start_workers(end_in_the_middle, tmp_path)
+    _, err = running.communicate(timeout=60)
+    assert running.returncode == 1
+    assert "for want of memory. What is done is kept" in err
 
 
 def is_running(process):
@@ -132,8 +154,7 @@ def is_running(process):
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="processes are looked up in /proc")
 def test_a_killed_run_leaves_no_workers(tmp_path):
-    code = WORKERS.format(path=[str(Path(__file__).parent)])
-    running = subprocess.Popen([sys.executable, "-c", code, str(tmp_path)])
+    running = start_workers(sleep_long, tmp_path)
     while len(list(tmp_path.iterdir())) < 2:
         assert running.poll() is None
         time.sleep(0.05)
@@ -141,7 +162,7 @@ def test_a_killed_run_leaves_no_workers(tmp_path):
     assert all(map(is_running, workers))
     assert running.pid not in workers
     running.kill()
-    running.wait()
+    running.communicate(timeout=60)
     for _ in range(200):
         if not any(map(is_running, workers)):
             break

@@ -8,6 +8,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from confide.experiments.reproduction.settings import ALPHA
+from confide.experiments.reproduction.summary import group_of
 from confide.files import atomic_write
 
 if TYPE_CHECKING:
@@ -36,8 +37,6 @@ def draw(path: Path, table: str, rows: list[Row], found: list[Line]) -> None:
     """Write coverage and width along the sweep, one panel a target; hollow where some intervals are infinite."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg  # noqa: PLC0415  (optional)
     from matplotlib.figure import Figure  # noqa: PLC0415
-
-    from confide.experiments.reproduction.summary import group_of  # noqa: PLC0415
 
     by_group = {group_of(table, row): row for row in rows if row["seed"] != ""}
     panels = [

@@ -67,8 +67,9 @@ def _state(folder: Path, found: dict[str, Reproduced]) -> list[str]:
         lines.append(f"**Preliminary: fewer than {SEEDS} seeds in {', '.join(few)}.**")
     if missing:
         lines.append(f"Not run: {', '.join(missing)}.")
-    if (folder / "times.csv").is_file():
-        seconds = sum(row["seconds"] for row in read_rows(folder / "times.csv"))
+    times = read_rows(folder / "times.csv") if (folder / "times.csv").is_file() else []
+    if set(found) <= {row["table"] for row in times}:
+        seconds = sum(row["seconds"] for row in times)
         lines.append(f"All of it took {seconds / 60:,.0f} minutes of one core.")
     return [" ".join(lines)]
 
@@ -107,12 +108,15 @@ def _beside(found: Reproduced) -> list[str]:
     """Return all lines with the paper's beside them."""
     more = [key for key in ("clipped", "ratings") if any(key in line.more for line in found.lines)]
     names = {"clipped": "width within 1–5", "ratings": "ratings in the set"}
+    mended = found.name == "table2"
     heads = ["method", "of", "coverage", "paper's", "width", "paper's", *(names[key] for key in more), "differs"]
+    heads += ["reference code, mended: coverage / width"] * mended
     lines: list[str] = []
     for group in dict.fromkeys(line.group for line in found.lines):
         lines += [f"### {group}", ""] if group else []
         lines += [f"| {' | '.join(heads)} |", "| --- " * len(heads) + "|"]
-        lines += [f"| {' | '.join(_cells(line, more))} |" for line in found.lines if line.group == group]
+        mine = [line for line in found.lines if line.group == group]
+        lines += [f"| {' | '.join(_cells(line, more) + [_mended_cell(line)] * mended)} |" for line in mine]
         lines.append("")
     return lines
 
@@ -128,6 +132,13 @@ def _cells(line: Line, more: list[str]) -> list[str]:
         *(shown(line.more.get(key), 2) for key in more),
         "yes" if line.differs else "",
     ]
+
+
+def _mended_cell(line: Line) -> str:
+    """Return coverage / width of the reference code with a defect mended, for an arm; it has no effects."""
+    row = published()["mended"].get(line.method)
+    arm = {"Y(0)": "y0", "Y(1)": "y1"}.get(line.target)
+    return "" if row is None or arm is None else f"{row[f'coverage_{arm}']:.3f} / {row[f'width_{arm}']:.3f}"
 
 
 def _sweep(found: Reproduced) -> list[str]:

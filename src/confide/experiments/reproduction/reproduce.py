@@ -14,7 +14,7 @@ from confide.experiments.reproduction.protocols import PROTOCOLS, SIMULATED
 from confide.experiments.reproduction.rating_tables import COAT, YAHOO, load
 from confide.experiments.reproduction.runs import Part, Row, Task, run
 from confide.experiments.reproduction.settings import Settings
-from confide.experiments.reproduction.summary import Line, lines, seeds_of, why
+from confide.experiments.reproduction.summary import Line, lines, seeds_of, unbounded, why
 from confide.experiments.reproduction.tables import TABLES, Sources, Table
 
 if TYPE_CHECKING:
@@ -185,7 +185,7 @@ def reproduced(name: str, rows: list[Row], settings: Settings | None = None) -> 
         seeds=seeds_of(rows),
         paper=protocol.paper,
         ours=protocol.ours.format(**vars(settings or Settings())),
-        notes=[SIMULATED] if simulated else [],
+        notes=[SIMULATED] * simulated + unbounded(found),
         rows=rows,
         lines=found,
         reasons=why(name, found),

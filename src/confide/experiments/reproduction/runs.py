@@ -7,6 +7,7 @@ import json
 import os
 import threading
 import time
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from importlib.metadata import version
@@ -88,9 +89,15 @@ def run(tasks: Iterable[Task], folder: Path, jobs: int, tell: Callable[[int], No
     missing = [task for digest, task in unique.items() if digest not in found]
     with parallel_config("loky", inner_max_num_threads=1):
         parallel = Parallel(n_jobs=min(jobs, len(missing)) or 1, batch_size=1, return_as="generator_unordered")
-        for part in parallel(delayed(make_for)(os.getpid(), task, folder) for task in missing):
-            found[part.task.digest] = part
-            tell(1)
+        try:
+            for part in parallel(delayed(make_for)(os.getpid(), task, folder) for task in missing):
+                found[part.task.digest] = part
+                tell(1)
+        except BrokenProcessPool as error:
+            raise MemoryError(
+                "a process was ended from outside, most likely for want of memory. What is done is kept: start the "
+                "same command again, with --jobs 1."
+            ) from error
     return found
 
 

@@ -165,6 +165,18 @@ def why(table: str, found: list[Line]) -> list[tuple[str, str]]:
     return [(", ".join(methods), text) for text, methods in together.items() if text]
 
 
+def unbounded(found: list[Line]) -> list[str]:
+    """Return, for methods that search, how many sets are all that was searched: they would be wider if it were."""
+    most: dict[str, float] = {}
+    for line in found:
+        most[line.method] = max(line.whole, most.get(line.method, 0.0))
+    return [
+        f"{method}: up to {share:.1%} of the sets in a cell are all that was searched, which bounds their width."
+        for method, share in most.items()
+        if share
+    ]
+
+
 def shown(spread: Spread | None, digits: int = 3) -> str:
     """Return mean ± standard deviation; only the mean of a single seed, nothing for nothing."""
     if spread is None:
