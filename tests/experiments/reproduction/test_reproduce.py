@@ -9,6 +9,7 @@ import pytest
 from confide.experiments.reproduction import TABLES, Reproduction, figures, rating_tables, synthetic_tables
 from confide.experiments.reproduction.csvs import read_rows
 from confide.experiments.reproduction.protocols import PROTOCOLS, SIMULATED
+from confide.experiments.reproduction.runs import Part
 from small_reproduction import SMALL, write_coat, write_yahoo
 
 PNG = b"\x89PNG"
@@ -106,6 +107,14 @@ def test_without_matplotlib_there_is_a_note(tmp_path, monkeypatch):
     (found,) = reproduce("dimension", tmp_path, **quick)
     assert found.notes[-1] == figures.MISSING
     assert not list(tmp_path.glob("*.png"))
+
+
+def test_refits_of_an_arm_that_is_refused():
+    rows = [{"arm": 1, "seed": 0, "row": 0, "lower": 0.0, "upper": 1.0, "truth": 0.5}]
+    task = synthetic_tables.refit_tasks(SMALL, 1)[0]
+    joined = synthetic_tables.join_refits([Part(task, rows, 0.0)])
+    assert [row["target"] for row in joined] == ["Y(0)", "Y(1)", "ITE"]
+    assert all(math.isnan(row["coverage"]) for row in joined)
 
 
 def test_seeds_and_times(tmp_path):

@@ -158,11 +158,18 @@ def join_refits(parts: list[Part]) -> list[Row]:
         arms: list[list[Row]] = [[], []]
         for row in mine:
             arms[row["arm"]].append(row)
-        hulls = [Intervals(*(np.array([row[end] for row in arm]) for end in ("lower", "upper"))) for arm in arms]
         truths = [np.array([row["truth"] for row in arm]) for arm in arms]
+        if not all(map(len, truths)):  # an arm that the method refused
+            truths = [np.empty(0)] * 2
+        hulls = [_hulls_of(arm) if len(truth) else None for arm, truth in zip(arms, truths, strict=True)]
         known = {"d": 1, "m": parts[0].task.arguments["m"], "ratio": "MLP", "method": REFITS, "seed": seed}
-        joined += _rows_of_arms(known, list(hulls), truths, [None, None])
+        joined += _rows_of_arms(known, hulls, truths, [None, None])
     return joined
+
+
+def _hulls_of(rows: list[Row]) -> Intervals:
+    """Return the intervals of single rows."""
+    return Intervals(*(np.array([row[end] for row in rows]) for end in ("lower", "upper")))
 
 
 def _by_source(arm: Setting) -> tuple[Rows, Rows]:
