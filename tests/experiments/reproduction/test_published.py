@@ -58,7 +58,7 @@ def test_the_default_sizes_are_the_papers():
         (("coat", "", "wscp-dr*-exact", "rating", "width"), (4.571, 0.233)),
         (("yahoo", "", "wcp-nb", "rating", "coverage"), (0.825, 0.002)),
         (("dimension", "d = 1", "naive", "Y(0)", "width"), None),
-        (("coat-splits", "928 fit, 928 calibrate", "naive", "rating", "width"), None),
+        (("coat-splits", "m_tr 928, m_cal 928", "naive", "rating", "width"), None),
     ],
 )
 def test_a_line_finds_its_figure(line, figure):

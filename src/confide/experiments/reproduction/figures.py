@@ -25,7 +25,7 @@ AXES = {
     "coat-splits": [("calibration", "trial ratings that calibrate, m_cal"), ("fit", "trial ratings that fit, m_tr")],
 }
 COLOURS = ("#1b6ca8", "#e07b39", "#3a9d5d", "#c0392b", "#7d5ba6", "#8d6e63", "#d16ba5", "#6b7280", "#b5a642", "#2aa7b8")
-MARKERS = "osD^vP*Xpd"
+MARKERS = "osD^vP*Xp"  # one less than colours: no two of many methods look alike
 
 
 def can_draw() -> bool:

@@ -81,7 +81,7 @@ def _tasks(
         given = {"files": fingerprint(where, names), "trial": sum(most)}
     return [
         Task(
-            rated,
+            rating_cell,
             f"{label}-seed{seed}",
             {"data": data, **sizes, **given, "seed": seed},
             None if where is None else str(where),
@@ -95,7 +95,7 @@ def fingerprint(where: str | os.PathLike[str], names: Iterable[str]) -> str:
     return hashlib.sha256(b"".join(path.read_bytes() for path in find_files(where, names))).hexdigest()
 
 
-def rated(
+def rating_cell(
     data: str,
     fit: int,
     calibration: int,

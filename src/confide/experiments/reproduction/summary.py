@@ -99,7 +99,7 @@ def group_of(table: str, row: Row) -> str:
     if table == "trial-size":
         return f"m = {row['m']:,}" if row["m"] != "" else ""
     if table == "coat-splits":
-        return f"{row['fit']} fit, {row['calibration']} calibrate"
+        return f"m_tr {row['fit']}, m_cal {row['calibration']}"
     return ""
 
 

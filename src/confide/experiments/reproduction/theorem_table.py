@@ -18,7 +18,7 @@ def theorem_tasks(settings: Settings, seeds: int) -> list[Task]:
     """Return the draws of every case."""
     return [
         Task(
-            drawn,
+            theorem_draws,
             f"case{number}-seed{seed}",
             {"case": asdict(case), "simulated_n": rows, "draws": settings.draws, "seed": seed},
         )
@@ -27,7 +27,7 @@ def theorem_tasks(settings: Settings, seeds: int) -> list[Task]:
     ]
 
 
-def drawn(case: Row, simulated_n: int, draws: int, seed: int) -> list[Row]:
+def theorem_draws(case: Row, simulated_n: int, draws: int, seed: int) -> list[Row]:
     """Return in how many draws the theorem's event happened."""
     return [{"held": check_claim(Case(**case), draws, seed, simulated_n).held, "draws": draws}]
 
