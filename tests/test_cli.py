@@ -17,6 +17,7 @@ from confide import METHODS, __version__, load
 from confide.cli import main
 from confide.experiments.reproduction import TABLES, reproduce
 from confide.formats import read_file, writing
+from confide.screen import console
 from small_reproduction import SMALL, write_coat
 from tables import covariates, fitted_model, people
 
@@ -267,7 +268,9 @@ def small(tmp_path, monkeypatch):
     monkeypatch.setattr(reproduce, "Settings", lambda: SMALL)
     (tmp_path / "coat").mkdir()
     write_coat(tmp_path / "coat", monkeypatch)
-    return tmp_path
+    console.cache_clear()  # it keeps the width that it began with
+    yield tmp_path
+    console.cache_clear()
 
 
 def test_reproduce_shows_ours_beside_the_papers(small, confide):
