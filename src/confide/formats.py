@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 STANDARD = "-"
 EXTENSIONS = {".csv": "csv", ".parquet": "parquet", ".arrow": "arrow", ".feather": "arrow"}
 # Rows that are read, answered and written at a time.
-BATCH_ROWS = 32_768
+BATCH_ROWS = 65_536
 READ_BYTES = 1 << 22
 TEXT = pa.large_string()
 # What pyarrow takes for a missing value in a CSV file.
