@@ -329,6 +329,7 @@ BAD = {
     "no such folder": (None, [*RUN, "--out", "deep/out.csv"], "deep/out.csv cannot be written"),
     "no such folder to save in": (None, [*RUN, "--save", "deep/m.confide"], "deep/m.confide cannot be written"),
     "a folder as output": (lambda: Path("out.csv").mkdir(), RUN, "out.csv cannot be written"),
+    "one name for two": (None, [*RUN, "--save", "out.csv"], "out.csv cannot hold both the intervals and the model"),
     "output's extension": (None, [*RUN, "--out", "out.txt"], "out.txt: the extension must be one of"),
     "full disk": (lambda: Path("out.csv").symlink_to("/dev/full"), RUN, "out.csv: No space left on device"),
     "full disk while saving": (

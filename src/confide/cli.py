@@ -291,6 +291,8 @@ def _check_outputs(out: str | None, save: str | None = None, *, as_json: bool = 
         kind_of(out)
     if as_json and out == STANDARD:
         raise typer.BadParameter("--json and the intervals cannot both go to standard output: name a file with --out.")
+    if save is not None and out == save:
+        raise ValueError(f"{out} cannot hold both the intervals and the model: name two files.")
     for path in (out, save):
         if path in (None, STANDARD):
             continue
