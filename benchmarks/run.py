@@ -9,6 +9,7 @@ import paper_methods
 import permutation
 import persistence
 import quantile
+import recommend
 import refits
 import split_wtcp
 import stream
@@ -22,6 +23,7 @@ BENCHMARKS = {
     "persistence": persistence.main,
     "stream": stream.main,
     "kernel_ratio": kernel_ratio.main,
+    "recommend": recommend.main,
     "paper_methods": paper_methods.main,
 }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from difflib import get_close_matches
+from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -85,6 +86,13 @@ def check_positive(name: str, value: Any) -> NDArray[np.float64]:
     if numbers.ndim != 1 or not len(numbers) or not (np.isfinite(numbers) & (numbers > 0)).all():
         raise ValueError(f"{name} must be positive, got {value!r}.")
     return numbers
+
+
+def check_count(name: str, value: Any, least: int = 1) -> int:
+    """Return a whole number as an integer; raise unless it is at least the bound."""
+    if not isinstance(value, Integral) or isinstance(value, bool) or int(value) < least:
+        raise ValueError(f"{name} must be a whole number of at least {least}, got {value!r}.")
+    return int(value)
 
 
 def check_lengths(**columns: Any) -> None:

@@ -48,11 +48,13 @@ OBJECTS = {
     "confide.population.Population",
     # Not OracleRatio, which calls a function that it is given.
     "confide.ratio.classifier.ClassifierRatio",
+    "confide.ratio.cross_fitted.CrossFittedRatio",
     "confide.ratio.kernel.KLIEP",
     "confide.ratio.kernel.KernelMeanMatching",
     "confide.ratio.kernel.KernelRatio",
     "confide.ratio.naive_bayes.NaiveBayesRatio",
     "confide.ratio.propensity.PropensityRatio",
+    "confide.recommend.MatrixFactorization",
     "confide.refits.Refits",
     "confide.scores.AbsoluteResidual",
     "confide.scores.Columns",

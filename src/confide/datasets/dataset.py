@@ -30,6 +30,8 @@ class Dataset:
         Name of the treatment column; None where the data have no treatment.
     outcome : str
         Name of the outcome column. The columns that are neither are covariates.
+    notes : tuple of str
+        What a reader of results should know about these tables, in sentences; mostly empty.
     """
 
     observational: pa.Table
@@ -37,6 +39,7 @@ class Dataset:
     test: pa.Table
     treatment: str | None
     outcome: str
+    notes: tuple[str, ...] = ()
 
 
 def bundled(name: str) -> pa.Table:

@@ -10,6 +10,7 @@ from confide.checks import suggest
 from confide.learners import AutoClassifier
 from confide.ratio.base import DensityRatio
 from confide.ratio.classifier import ClassifierRatio
+from confide.ratio.cross_fitted import CrossFittedRatio
 from confide.ratio.kernel import KLIEP, KernelMeanMatching, KernelRatio
 from confide.ratio.naive_bayes import NaiveBayesRatio
 from confide.ratio.oracle import OracleRatio
@@ -19,6 +20,7 @@ __all__ = [
     "KLIEP",
     "RATIOS",
     "ClassifierRatio",
+    "CrossFittedRatio",
     "DensityRatio",
     "KernelMeanMatching",
     "KernelRatio",
