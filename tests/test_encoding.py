@@ -97,7 +97,7 @@ def test_dates_that_came_as_text_are_dates():
     np.testing.assert_array_equal(encoder.transform(written)[:, 0], [DAY, NAN, DAY + 2])
     real = pa.table({"visit": [dt.date(2024, 1, 2)], "code": ["x"]})
     assert encoder.transform(real)[0, 0] == DAY + 1
-    with pytest.raises(ValueError, match="'visit' held dates when fitted and holds something else now"):
+    with pytest.raises(ValueError, match="'visit' held dates when fitted and holds text now"):
         encoder.transform(pa.table({"visit": ["soon"], "code": ["x"]}))
 
 

@@ -263,7 +263,42 @@ def test_people_who_stand_in_both_files_are_told(tmp_path):
 
 def test_a_covariate_that_looks_like_an_identifier_is_told(tmp_path):
     paths = [write(tmp_path / f"{seed}.parquet", people(30 + seed, seed)) for seed in (0, 1)]
-    with pytest.warns(UserWarning, match="column 'who' is another text in every row.*give it as --id") as caught:
+    with pytest.warns(UserWarning, match="column 'who' is another value in every row.*give it as --id") as caught:
         study = read_study(*paths, "t", "y")
     assert len(caught) == 1  # a number that differs in every row is a measurement, not a name
     assert "who" in study.X.column_names
+
+
+@pytest.mark.parametrize("read", [read_file, carried])
+def test_line_breaks_in_fields_wherever_a_block_ends(tmp_path, monkeypatch, read):
+    monkeypatch.setattr(formats, "READ_BYTES", 4096)
+    rows = [f'{number},"a note\nof two lines, {number}"' for number in range(100_000 if read is read_file else 2000)]
+    (tmp_path / "notes.csv").write_text("\n".join(["a,b", *rows]) + "\n")
+    table = read(str(tmp_path / "notes.csv"))
+    assert len(table) == len(rows)
+    assert table["b"].to_pylist()[-1] == f"a note\nof two lines, {len(rows) - 1}"
+
+
+@pytest.mark.parametrize(("separator", "told"), [(";", "semicolons"), ("\t", "tabs")])
+def test_another_separator_is_told(tmp_path, separator, told):
+    (tmp_path / "in.csv").write_text(f"a{separator}b\n1{separator}2\n")
+    for read in (read_file, carried):
+        with pytest.raises(ValueError, match=f"separated by {told}; save it with commas"):
+            read(str(tmp_path / "in.csv"))
+
+
+def test_identifiers_are_compared_as_they_are_written(tmp_path):
+    """Leading zeros count, whatever else stands in one of the files."""
+    for name, last in (("o", "0049"), ("t", "X049")):
+        rows = [f"{number:04d},{number % 7},{number % 2},{number}" for number in range(49)] + [f"{last},1,1,1"]
+        (tmp_path / f"{name}.csv").write_text("\n".join(["who,x,t,y", *rows]) + "\n")
+    with pytest.warns(UserWarning, match="49 values of 'who' stand in both files"):
+        read_study(str(tmp_path / "o.csv"), str(tmp_path / "t.csv"), "t", "y", ["who"])
+
+
+def test_codes_that_look_like_numbers_in_one_file_are_text_in_both(tmp_path):
+    for name, codes in (("o", "12A"), ("t", "122")):
+        rows = [f"{code},{number % 2},{number}" for number, code in enumerate(codes * 10)]
+        (tmp_path / f"{name}.csv").write_text("\n".join(["code,t,y", *rows]) + "\n")
+    study = read_study(str(tmp_path / "o.csv"), str(tmp_path / "t.csv"), "t", "y")
+    assert study.X["code"].to_pylist() == [*"12A" * 10, *"122" * 10]

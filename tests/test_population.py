@@ -15,7 +15,7 @@ from sklearn.preprocessing import StandardScaler
 
 from confide import CounterfactualIntervals, PopulationWarning, Transfer, stack
 from confide.datasets import synthetic
-from confide.population import LEVEL, NEW_ROWS, Look, Population, beyond
+from confide.population import LEVEL, Look, Population, beyond
 from helpers import study_arrays
 
 X, Y, TREATMENT, TRIAL = study_arrays(n=400, m=200)
@@ -165,14 +165,25 @@ def test_looks_at_parts_join_to_the_look_at_all_rows(kind):
     new = DRAWS[kind](rng, (30_000, 3))
     whole = trial.look(new)
     for cuts in ([1, 2, 50, 20_000], [15_000], []):
-        looks = [trial.look(part) for part in np.split(new, cuts)]
+        starts = [0, *cuts]
+        looks = [trial.look(part, start) for part, start in zip(np.split(new, cuts), starts, strict=True)]
         joined = functools.reduce(Look.joined, looks)
         assert joined.rows == whole.rows
         for name in ("beyond", "ends", "known"):
             np.testing.assert_array_equal(getattr(joined, name), getattr(whole, name))
-        assert NEW_ROWS / 2 <= len(joined.sample) <= NEW_ROWS
-        assert joined.every == whole.every
+        np.testing.assert_array_equal(joined.sample, whole.sample)
         assert trial.judge(joined) == trial.judge(whole)
+
+
+def test_rows_in_any_order_are_like_the_trials():
+    """Sorted, or every other row a man: what is drawn by lot does not follow the order."""
+    rng = np.random.default_rng(0)
+    trial = population(np.column_stack([rng.standard_normal(500), rng.integers(0, 2, 500)]))
+    new = np.column_stack([np.sort(rng.standard_normal(60_000)), np.tile([0.0, 1.0], 30_000)])
+    assert trial.unlike(new) is None
+    parts = np.split(new, range(1000, 60_000, 1000))
+    looks = [trial.look(part, 1000 * number) for number, part in enumerate(parts)]
+    assert trial.judge(functools.reduce(Look.joined, looks)) is None
 
 
 def test_a_look_counts_as_one_sees_it():

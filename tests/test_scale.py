@@ -4,12 +4,15 @@ import datetime as dt
 import subprocess
 import sys
 import threading
+import time
 import warnings
 
+import joblib
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pytest
+from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.linear_model import LinearRegression
 
 from confide import CounterfactualIntervals, PopulationWarning, Transfer, formats, stack
@@ -88,7 +91,69 @@ def test_what_was_counted(tmp_path):
     table = read_file(path)
     lower, upper = (table[f"effect_placebo_vs_drug_{end}"].to_numpy() for end in ("lower", "upper"))
     above, below = np.sum(lower > 0), np.sum(upper < 0)
-    assert counted == Answered(200, 0, {("placebo", "drug"): (above, below, 200 - above - below)})
+    sides = {"above": above, "below": below, "neither": 200 - above - below}
+    assert counted == Answered(200, 0, {("placebo", "drug"): sides})
+
+
+def test_another_control(tmp_path):
+    path = str(tmp_path / "out.parquet")
+    answer_file(MODEL, write(tmp_path / "new.parquet", NEW), path, control="placebo")
+    table = read_file(path)
+    assert table.column_names[-3:] == [f"effect_drug_vs_placebo{end}" for end in ("", "_lower", "_upper")]
+    expected = MODEL.predict_effect_interval(NEW, treated="drug", control="placebo")
+    np.testing.assert_array_equal(table["effect_drug_vs_placebo_lower"].to_numpy(), expected.lower)
+    with pytest.raises(ValueError, match="the control 'placbo' is no treatment; did you mean placebo"):
+        answer_file(MODEL, write(tmp_path / "new.parquet", NEW), path, control="placbo")
+
+
+class Forgetful(RegressorMixin, BaseEstimator):
+    """A base model that is not made for threads: it keeps what it is asked on itself while it thinks."""
+
+    def fit(self, X, y):  # noqa: ARG002
+        self.fitted_ = True
+        return self
+
+    def predict(self, X):
+        self.asked = X
+        time.sleep(0.002)
+        return self.asked[:, 0]
+
+
+def test_a_model_that_is_not_made_for_threads_is_asked_by_one(tmp_path, monkeypatch):
+    monkeypatch.setattr(formats, "BATCH_ROWS", 20)
+    monkeypatch.setattr(joblib, "cpu_count", lambda: 4)
+    rng = np.random.default_rng(0)
+    table = pa.table({"x": rng.standard_normal(200), "t": np.tile([0, 1], 100), "y": rng.standard_normal(200)})
+    model = CounterfactualIntervals(Transfer(base=Forgetful()), random_state=0).fit(*stack(table, table))
+    path = str(tmp_path / "out.parquet")
+    answer_file(model, write(tmp_path / "new.parquet", table.select(["x"])), path)
+    np.testing.assert_array_equal(read_file(path)["y_0"].to_numpy(), table["x"].to_numpy())
+
+
+@pytest.mark.parametrize(
+    ("when_fitted", "now", "told"),
+    [
+        (
+            "2020-01-31 10:00:00",
+            "2020-01-31 10:00:00-10:00",
+            "held dates when fitted and holds instants of a time zone",
+        ),
+        ("2020-01-31", "10:00", "held dates when fitted and holds times of day"),
+        ("true", "2", "holds values that are not true or false: .* 2"),
+        ("1.5", "true", "holds values that are not numbers: .*'true'"),
+    ],
+)
+def test_a_column_of_another_kind_is_refused(tmp_path, when_fitted, now, told):
+    """A file that means something else than the one that was fitted on must not pass in silence."""
+    rng = np.random.default_rng(0)
+    lines = [f"{when_fitted},{z},{number % 2},{y}" for number, (z, y) in enumerate(rng.standard_normal((100, 2)))]
+    for name in ("o", "t"):
+        (tmp_path / f"{name}.csv").write_text("\n".join(["x,z,t,y", *lines]) + "\n")
+    study = formats.read_study(str(tmp_path / "o.csv"), str(tmp_path / "t.csv"), "t", "y")
+    model = CounterfactualIntervals(Transfer(base=LinearRegression()), random_state=0).fit(*study)
+    (tmp_path / "new.csv").write_text(f"x,z\n{now},1\n")
+    with pytest.raises(ValueError, match=told):
+        answer_file(model, str(tmp_path / "new.csv"), str(tmp_path / "out.csv"))
 
 
 def test_infinite_intervals_are_written_and_counted(tmp_path):
@@ -169,7 +234,7 @@ def test_a_csv_file_of_new_rows_means_what_the_table_means(tmp_path, kind):
 
 
 def test_text_where_numbers_were_is_told(tmp_path):
-    (tmp_path / "new.csv").write_text("age,town,joined,smoker\n40,Öst,2020-01-01,true\nforty,Öst,2020-01-01,true\n")
+    (tmp_path / "new.csv").write_text("age,town,joined,smoker\nforty,Öst,2020-01-01,true\n40,Öst,2020-01-01,true\n")
     with pytest.raises(ValueError, match=r"column 'age' holds values that are not numbers.*forty"):
         answer_file(MODEL, str(tmp_path / "new.csv"), str(tmp_path / "out.csv"))
     assert [path.name for path in tmp_path.iterdir()] == ["new.csv"]

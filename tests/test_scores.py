@@ -56,6 +56,14 @@ def test_the_outcome_that_sets_the_quantile_is_inside(name, data):
     assert score.interval(prediction, score.score(prediction, y)).contains(y)[0]
 
 
+@pytest.mark.parametrize("distance", [5e-324, 1.5e-323, 1e-310])
+@pytest.mark.parametrize("size", [0.3, 2.0, 7.0])
+def test_a_normalised_score_that_vanishes_holds_its_outcome(distance, size):
+    """The smallest numbers lose digits when they are divided."""
+    score, prediction, y = SCORES["normalised"](), np.array([[distance, size]]), np.array([0.0])
+    assert score.interval(prediction, score.score(prediction, y)).contains(y)[0]
+
+
 def skewed(rows, seed=0):
     """Noise that grows with x, and is one-sided."""
     rng = np.random.default_rng(seed)

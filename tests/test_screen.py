@@ -7,15 +7,18 @@ from rich.console import Console
 
 from confide.confounding import ConfoundingTest
 from confide.diagnostics import Coverage
+from confide.encoding import CategoryColumn, NumberColumn
 from confide.experiments.held_out import Compared
 from confide.experiments.reproduction.reproduce import reproduced
 from confide.experiments.story import Line, Story
 from confide.experiments.theorem import Verdict, limit_probability, paper_deltas
 from confide.experiments.theorem_study import CASES, as_row
 from confide.screen import (
+    closing,
     comparison_notes,
-    comparison_table,
+    comparison_tables,
     confounding_lines,
+    covariate_line,
     next_commands,
     reproduction_parts,
     story_parts,
@@ -30,7 +33,7 @@ def shown(*parts, width=120):
 
 
 def coverage(label, value, width):
-    return Coverage(label, 50, value, value - 0.1, value + 0.05, width, 0.0)
+    return Coverage(label, 50, value, value - 0.1, value + 0.05, width, 0.25 if width == float("inf") else 0.0)
 
 
 FOUND = [
@@ -39,46 +42,73 @@ FOUND = [
 ]
 
 
-def test_a_comparison_has_a_line_a_method():
-    text = shown(comparison_table(FOUND, 0.1))
-    assert "90% intervals" in text
-    assert "[bold] (n = 50)" in text
-    assert "[/red] (n = 50)" in text
-    line = next(line for line in text.splitlines() if " naive " in line)
-    assert line.split() == ["naive", "0.90", "[0.80,", "0.95]", "12.35", "0.80", "[0.70,", "0.85]", "inf"]
-    assert "refuses" in next(line for line in text.splitlines() if " wcp " in line)
+def test_a_comparison_has_a_table_an_arm_and_a_line_a_method():
+    first, second = (shown(table) for table in comparison_tables(FOUND, 0.1))
+    assert "Treatment [bold]: 90 % intervals on 50 held-out trial rows" in first
+    line = next(line for line in first.splitlines() if " naive " in line)
+    assert line.split() == ["naive", "0.90", "0.80", "to", "0.95", "12.35"]
+    assert "Treatment [/red]" in second
+    assert next(line for line in second.splitlines() if " naive " in line).split()[-2:] == ["inf", "25%"]
+    assert "refuses" in next(line for line in first.splitlines() if " wcp " in line)
     assert comparison_notes(FOUND)[0] == "wcp refuses: it needs observational rows."
 
 
 def test_a_comparison_fits_a_terminal():
-    """No cell is cut or wrapped at 80 columns."""
-    text = shown(comparison_table(FOUND, 0.1), width=80)
+    """No cell is cut or wrapped at 80 columns, however long the names of treatments."""
+    arm = coverage("a programme of exercise with a very long name", 0.9, 1234.5)
+    (table,) = comparison_tables([Compared("wscp-dr*-calibrated", "", [arm, arm])], 0.004)[:1]
+    text = shown(table, width=80)
     assert "…" not in text
-    assert "0.90 [0.80, 0.95]" in text
+    assert "99.6 % intervals" in " ".join(text.split())
+    assert "0.80 to 0.95" in text
 
 
 @pytest.mark.parametrize(
     ("p_value", "bias", "words"),
     [
-        (0.001, 2.0, "they do (p = 0.001); observational outcomes are 2 higher"),
-        (0.5, -0.25, "not seen (p = 0.5); observational outcomes are 0.25 lower"),
-        (float("nan"), float("nan"), "too few rows to tell"),
+        (0.001, 2.0, "a difference is seen (p = 0.001); observational outcomes less the trial's, estimated: +2."),
+        (0.5, -0.25, "no difference is seen (p = 0.5); observational outcomes less the trial's, estimated: -0.25."),
+        (float("nan"), float("nan"), "too few rows to tell."),
     ],
 )
 def test_the_test_in_words(p_value, bias, words):
     lines = confounding_lines([ConfoundingTest("a", 1.0, p_value, bias)])
-    assert f"treatment a: {words}" in lines[1]
+    assert lines[1] == f"  a: {words}"
     assert any("no evidence of none" in line for line in lines)
 
 
+def story(widths, coverage=(0.78, 0.9)):
+    lines = [
+        Line(name, "≥ 1-α, whatever the confounding", list(coverage), list(width)) for name, width in widths.items()
+    ]
+    return Story(6, 1234, 400, 1000, 58.2, 11.4, lines)
+
+
 def test_the_story_has_its_numbers():
-    arms = [coverage(0, 0.78, 108.4), coverage(1, 0.5, 20.0)]
-    line = Line("confide, with both", "≥ 1-α, whatever the confounding", arms)
-    text = shown(*story_parts(Story(1234, 400, 1000, 58.2, 11.4, [line])), width=80)
+    told = story({"observational alone": (90, 95), "trial alone": (120.0, 100.0), "with both": (108.4, 99.0)})
+    text = shown(*story_parts(told), width=80)
     row = next(line for line in text.splitlines() if "with both" in line)
-    assert row.split()[3:] == ["78%", "108", "50%", "20", "≥", "90%"]
-    for what in ("1,234", "400", "1,000", "58 points", "it is 11"):
+    assert row.split()[2:] == ["78%", "108", "90%", "99", "≥", "90", "%"]
+    for what in ("1,234", "400", "1,000", "58 points", "it is 11", "6 draws"):
         assert what in text
+
+
+def test_the_story_says_what_its_numbers_say():
+    gain = closing(story({"observational": (90, 95), "trial": (120.0, 100.0), "both": (108.0, 99.0)}))
+    assert "many and mislead" in gain
+    assert "narrower than the trial's alone, by 10% and 1%" in gain
+    none = closing(story({"observational": (90, 95), "trial": (120.0, 100.0), "both": (108.0, 101.0)}, (0.95, 0.95)))
+    assert "not narrower throughout" in none
+    assert "happened to do well" in none
+
+
+def test_which_columns_are_covariates():
+    columns = [
+        NumberColumn("age", "numbers"),
+        CategoryColumn("town", ("a",), marked=False),
+        NumberColumn("bp", "numbers"),
+    ]
+    assert covariate_line(columns) == "Covariates: age, bp (numbers); town (categories)."
 
 
 def test_what_to_type_next():

@@ -116,9 +116,15 @@ def _on_confounding(record: ArmDiagnostics, arm: ArmEstimator) -> list[str]:
     return [
         (
             "Outcomes tell trial from observational rows beyond what covariates tell: hidden confounding, or another "
-            f"shift of the outcome, is likely (hidden_confounding_test tests it). {then}"
+            f"shift of the outcome, is likely (hidden_confounding_test, or `confide diagnose`, tests it). {then}"
         )
     ]
+
+
+ASSUMPTIONS = (
+    "Promises are averages over people and samples, for new people from the trial's population, if the trial gave "
+    "treatments by lot with the same chances to all and nobody stands in both tables."
+)
 
 
 def summarise(arms: Mapping[Any, ArmDiagnostics], effect: str, arm_alpha: float) -> str:
@@ -128,6 +134,7 @@ def summarise(arms: Mapping[Any, ArmDiagnostics], effect: str, arm_alpha: float)
     parts = [
         f"{first.method} at alpha = {first.alpha:g}; promised coverage of an outcome: {first.promise}.",
         f"Effects by {effect}, each of the two steps at {arm_alpha:g}.",
+        ASSUMPTIONS,
         "",
     ]
     for record in records:
@@ -141,7 +148,10 @@ def summarise(arms: Mapping[Any, ArmDiagnostics], effect: str, arm_alpha: float)
         who = "" if len(labels) == len(records) else f"Treatment {' and '.join(labels)}: "
         parts.append(f"- {who}{text}")
     if not by_advice:
-        parts.append("- Nothing looks amiss. Promises are averages over rows and samples, not for each person.")
+        parts.append(
+            "- Nothing looks amiss at a glance. hidden_confounding_test, or `confide diagnose`, looks closer; how the "
+            "trial was run nobody sees in its rows."
+        )
     return "\n".join(_wrap(part) for part in parts)
 
 

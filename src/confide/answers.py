@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from confide.checks import examples
+from confide.checks import examples, suggest
 from confide.learners import sharing_predictions
 
 if TYPE_CHECKING:
@@ -16,39 +16,43 @@ if TYPE_CHECKING:
     from confide.counterfactual import CounterfactualIntervals
 
 
-def answer_columns(model: CounterfactualIntervals) -> list[str]:
+def answer_columns(model: CounterfactualIntervals, control: Any = None) -> list[str]:
     """Return the names of the columns that `answers` gives."""
     names = [f"y_{label}" for label in model.arms_]
-    names += [f"effect_{treated}_vs_{control}" for treated, control in contrasts(model)]
+    names += [f"effect_{treated}_vs_{against}" for treated, against in contrasts(model, control)]
     return [f"{name}{end}" for name in names for end in ("", "_lower", "_upper")]
 
 
-def contrasts(model: CounterfactualIntervals) -> list[tuple[Any, Any]]:
-    """Return the pairs whose effects are told: every treatment against the first."""
-    control, *others = model.arms_
-    return [(treated, control) for treated in others]
+def contrasts(model: CounterfactualIntervals, control: Any = None) -> list[tuple[Any, Any]]:
+    """Return the pairs whose effects are told: every treatment against the control, the first one by default."""
+    labels = list(model.arms_)
+    named = {str(label): label for label in labels}
+    if control is not None and str(control) not in named:
+        raise ValueError(f"the control {control!r} is no treatment; {suggest(control, named)}")
+    against = labels[0] if control is None else named[str(control)]
+    return [(treated, against) for treated in labels if treated != against]
 
 
-def answers(model: CounterfactualIntervals, encoded: NDArray[np.float64]) -> pa.Table:
+def answers(model: CounterfactualIntervals, encoded: NDArray[np.float64], control: Any = None) -> pa.Table:
     """Return points and intervals for every treatment and every effect, one row a row of `model.encode`'s matrix.
 
     The columns are ``y_<t>``, ``y_<t>_lower``, ``y_<t>_upper`` for each treatment t, then ``effect_<a>_vs_<b>`` and its
-    ends for each treatment a against the first, b. An end that is nowhere, because a set is empty, is missing.
+    ends for each treatment a against the control, b. An end that is nowhere, because a set is empty, is missing.
     """
     found: list[NDArray[np.float64]] = []
     with sharing_predictions():
         for arm in model.arms_.values():
             found += [arm.predict(encoded), *arm.predict_interval(encoded)]
-        for treated, control in contrasts(model):
-            point = model.arms_[treated].predict(encoded) - model.arms_[control].predict(encoded)
-            found += [point, *model.effect_.predict_interval(encoded, treated, control)]
+        for treated, against in contrasts(model, control):
+            point = model.arms_[treated].predict(encoded) - model.arms_[against].predict(encoded)
+            found += [point, *model.effect_.predict_interval(encoded, treated, against)]
     columns = [pa.array(values, from_pandas=True) for values in found]
-    return pa.table(columns, names=answer_columns(model))
+    return pa.table(columns, names=answer_columns(model, control))
 
 
-def beside(carried: pa.Schema, model: CounterfactualIntervals) -> pa.Schema:
+def beside(carried: pa.Schema, model: CounterfactualIntervals, control: Any = None) -> pa.Schema:
     """Return the schema of an output: the input's own columns, then the answers; raise where names collide."""
-    names = answer_columns(model)
+    names = answer_columns(model, control)
     twice = [name for name in carried.names if name in names]
     if twice:
         raise ValueError(f"the input has columns that the answers need: {examples(twice)}. Rename them.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
 import warnings
 from contextlib import contextmanager
@@ -14,20 +15,20 @@ import typer
 from confide import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from confide.counterfactual import CounterfactualIntervals
     from confide.study import Study
 
 # typer's public name of the errors that it raises for bad usage, and the status that it gives to an interrupt.
 UsageError: type[typer.BadParameter] = typer.BadParameter.__bases__[0]
-INTERRUPTED = 130
+INTERRUPTED, TERMINATED = 130, 143
 
 app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
-    help="Prediction intervals for individual outcomes and effects that hold under hidden confounding.",
+    help="Intervals for individual outcomes and effects, and what each may promise under hidden confounding.",
 )
 
 Observational = Annotated[str, typer.Option(help="The large observational table: CSV, Parquet or Arrow; - is stdin.")]
@@ -37,13 +38,20 @@ Outcome = Annotated[str, typer.Option(help="Column of the outcome.")]
 Identifiers = Annotated[
     list[str] | None, typer.Option("--id", help="Column that is carried through and never a covariate; repeatable.")
 ]
+Control = Annotated[
+    str | None, typer.Option(help="Treatment that the others are compared with; by default the first in order.")
+]
 Alpha = Annotated[float, typer.Option(help="Miscoverage level: 0.1 for 90 % intervals.")]
-Seed = Annotated[int, typer.Option(min=0, help="Decides everything random.")]
+Seed = Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Decides everything random.")]
 Json = Annotated[bool, typer.Option("--json", help="Tell the result as JSON, for machines.")]
 
 
 def main() -> None:
     """Run the command line; any bad input is one line on stderr and exit status 2."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")  # a terminal that lacks a sign shows another
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))  # temporary files are removed on the way out
     try:
         status = app(standalone_mode=False)
     except UsageError as error:
@@ -90,7 +98,7 @@ def _options(
         typer.echo(context.get_help())
 
 
-@app.command()
+@app.command(short_help="Fit on two files, answer for a third.")
 def run(
     observational: Observational,
     trial: Trial,
@@ -102,6 +110,13 @@ def run(
     id: Identifiers = None,  # noqa: A002  (the option's name)
     out: Annotated[str, typer.Option(help="Where the intervals go: CSV, Parquet or Arrow; - is stdout.")] = "-",
     save: Annotated[str | None, typer.Option(help="Keep the fitted model under this name.")] = None,
+    control: Control = None,
+    outcome_values: Annotated[
+        str | None, typer.Option(help="All values that the outcome can take, such as 0,1: answers keep to them.")
+    ] = None,
+    outcome_range: Annotated[
+        str | None, typer.Option(help="Bounds of the outcome, such as 0,100: answers keep within them.")
+    ] = None,
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
@@ -109,28 +124,33 @@ def run(
     if predict is None and save is None:
         raise typer.BadParameter("give --predict, --save or both: otherwise nothing comes of it.")
     answering = predict is not None
-    _check_outputs(out if answering else None, save, as_json=as_json)
+    if out != "-" and not answering:
+        raise typer.BadParameter("--out needs --predict: there are no rows to answer for.")
+    _check_outputs(out if answering else None, save, as_json=as_json, inputs=(observational, trial, predict))
     _check_one_standard_input(observational, trial, predict)
+    bounds = {"outcome_values": _numbers(outcome_values), "outcome_range": _numbers(outcome_range)}
     with _notes():
         study = _read(observational, trial, treatment, outcome, id, predict)
-        model = _fitted(study, method, alpha, seed)
+        model = _fitted(study, method, alpha, seed, **bounds)
         with _waiting("looking at what to trust"):
             summary = model.summary()
-        answered = _answer(model, predict, out) if predict is not None else None
+        answered = _answer(model, predict, out, control) if predict is not None else None
         if save is not None:
             model.save(save)
     if as_json:
         _print_json({"summary": summary, "arms": model.diagnostics_, "answered": answered, "saved": save})
         return
+    from confide.screen import covariate_line
+
     screen = sys.stderr if answering and out == "-" else sys.stdout
-    typer.echo(summary, file=screen)
+    typer.echo(f"{covariate_line(model.encoder_.columns_)}\n\n{summary}", file=screen)
     if answered is not None:
         _tell_answered(answered, out, screen)
     if save is not None:
         typer.echo(f"\nSaved as {save}. Next: confide predict {save} new.csv --out intervals.csv", file=screen)
 
 
-@app.command()
+@app.command(short_help="Answer new rows with a saved model.")
 def predict(
     model: Annotated[str, typer.Argument(help="A model that `confide run --save` kept.")],
     new: Annotated[str, typer.Argument(help="New rows: CSV, Parquet or Arrow; - is stdin.")],
@@ -139,24 +159,25 @@ def predict(
     trust: Annotated[
         list[str] | None, typer.Option(help="Full name of a type that the model's file may hold; repeatable.")
     ] = None,
+    control: Control = None,
     as_json: Json = False,
 ) -> None:
     """Answer for new people with a saved model; files of any length, in constant memory."""
-    _check_outputs(out, as_json=as_json)
+    _check_outputs(out, as_json=as_json, inputs=(model, new))
     from confide import load
 
     with _notes():
         with _waiting("loading"):
             loaded = load(model, trusted=trust or [])
             loaded = loaded if alpha is None else loaded.with_alpha(alpha)
-        answered = _answer(loaded, new, out)
+        answered = _answer(loaded, new, out, control)
     if as_json:
         _print_json({"answered": answered})
     else:
         _tell_answered(answered, out, sys.stderr if out == "-" else sys.stdout)
 
 
-@app.command()
+@app.command(short_help="Every method on held-out trial rows.")
 def compare(
     observational: Observational,
     trial: Trial,
@@ -182,13 +203,14 @@ def compare(
     if as_json:
         _print_json(found)
         return
-    from confide.screen import comparison_notes, comparison_table, console
+    from confide.screen import comparison_notes, comparison_tables, console
 
-    console().print(comparison_table(found, alpha))
+    for table in comparison_tables(found, alpha):
+        console().print(table)
     typer.echo("\n".join(comparison_notes(found)))
 
 
-@app.command()
+@app.command(short_help="Overlap, weights, hidden confounding.")
 def diagnose(
     observational: Observational,
     trial: Trial,
@@ -221,7 +243,7 @@ def diagnose(
     typer.echo("\n" + "\n".join(confounding_lines(tests)))
 
 
-@app.command()
+@app.command(short_help="What methods use and promise.")
 def methods(as_json: Json = False) -> None:
     """Show the methods: what they use and what they promise."""
     from confide.methods.registry import METHODS
@@ -236,7 +258,7 @@ def methods(as_json: Json = False) -> None:
         console().print(part, highlight=False)
 
 
-@app.command()
+@app.command(short_help="A real trial, told on screen.")
 def demo(
     files: Annotated[
         str | None, typer.Option(help="Write these pupils into this folder too, as CSV files for the other commands.")
@@ -245,12 +267,12 @@ def demo(
     as_json: Json = False,
 ) -> None:
     """Tell the story on real pupils: what the observational data claim, what the trial gives, what confide gives."""
-    from confide.experiments.story import tell_star, write_star
+    from confide.experiments.story import DRAWS, tell_star, write_star
     from confide.screen import console, next_commands, story_parts
 
     if files is not None:
         write_star(files, seed)
-    with _progress("fitting", 3) as tell:
+    with _progress("draws", DRAWS) as tell:
         story = tell_star(seed, tell)
     if as_json:
         _print_json(story)
@@ -307,19 +329,33 @@ def _read(
         return read_study(observational, trial, treatment, outcome, identifiers or [], new)
 
 
-def _fitted(study: Study, method: str | None, alpha: float, seed: int) -> CounterfactualIntervals:
+def _fitted(
+    study: Study, method: str | None, alpha: float, seed: int, **parameters: list[float] | None
+) -> CounterfactualIntervals:
     """Return the model of a study."""
     with _waiting("fitting"):
         from confide import CounterfactualIntervals
+        from confide.methods.registry import method as method_by_name
 
         model = CounterfactualIntervals(alpha=alpha, random_state=seed)
-        if method is not None:
-            model.set_params(method=method)
+        model.set_params(method=method_by_name(model.method if method is None else method, **parameters))
         return model.fit(*study)
 
 
-def _check_outputs(out: str | None, save: str | None = None, *, as_json: bool = False) -> None:
-    """Refuse an output that cannot be written before anything is computed."""
+def _numbers(text: str | None) -> list[float] | None:
+    """Return the numbers of a list like 0,1."""
+    if text is None:
+        return None
+    try:
+        return [float(each) for each in text.split(",")]
+    except ValueError as error:
+        raise typer.BadParameter(f"{text!r} must be numbers with commas between them, such as 0,1.") from error
+
+
+def _check_outputs(
+    out: str | None, save: str | None = None, *, as_json: bool = False, inputs: Sequence[str | None]
+) -> None:
+    """Refuse an output that cannot be written, or would replace an input, before anything is computed."""
     from pathlib import Path
 
     from confide.formats import STANDARD, kind_of
@@ -328,10 +364,14 @@ def _check_outputs(out: str | None, save: str | None = None, *, as_json: bool = 
         kind_of(out)
     if as_json and out == STANDARD:
         raise typer.BadParameter("--json and the intervals cannot both go to standard output: name a file with --out.")
-    for path in (out, save):
-        if path in (None, STANDARD):
-            continue
-        target = Path(str(path))
+    written = [path for path in (out, save) if path is not None and path != STANDARD]
+    if len({os.path.realpath(path) for path in written}) < len(written):
+        raise ValueError(f"{out} cannot hold both the intervals and the model: name two files.")
+    read = {os.path.realpath(path) for path in inputs if path is not None and path != STANDARD}
+    for path in written:
+        if os.path.realpath(path) in read:
+            raise ValueError(f"{path} is an input: name another file for the output.")
+        target = Path(path)
         if target.is_dir() or not target.parent.is_dir() or not os.access(target.parent, os.W_OK):
             raise ValueError(f"{path} cannot be written: its folder must exist and be writable, and it must be a file.")
 
@@ -341,12 +381,12 @@ def _check_one_standard_input(*paths: str | None) -> None:
         raise typer.BadParameter("only one of the files can come from standard input.")
 
 
-def _answer(model: CounterfactualIntervals, source: str, out: str) -> Any:
+def _answer(model: CounterfactualIntervals, source: str, out: str, control: str | None) -> Any:
     """Write the answers for a file, with progress where someone watches."""
     from confide.scale import answer_file
 
     with _progress("rows answered", None) as tell:
-        return answer_file(model, source, out, tell=tell)
+        return answer_file(model, source, out, control=control, tell=tell)
 
 
 def _tell_answered(answered: Any, out: str, screen: Any) -> None:
@@ -354,12 +394,14 @@ def _tell_answered(answered: Any, out: str, screen: Any) -> None:
     typer.echo(f"\n{answered.rows:,} rows answered{'' if out == '-' else f', in {out}'}.", file=screen)
     if answered.infinite:
         typer.echo(f"{answered.infinite:,} of them have an infinite interval.", file=screen)
-    for (treated, control), (above, below, open_) in answered.signs.items():
+    for (treated, control), sides in answered.signs.items():
         typer.echo(
-            f"Effect of {treated} against {control}: its interval is above 0 for {above:,}, below 0 for {below:,}, and "
-            f"holds 0 for {open_:,}.",
+            f"Effect of {treated} against {control}: its interval is above 0 for {sides['above']:,}, below 0 for "
+            f"{sides['below']:,}, neither for {sides['neither']:,}.",
             file=screen,
         )
+    if any(sides["above"] or sides["below"] for sides in answered.signs.values()):
+        typer.echo("The promise is for all rows together, not for those picked by their intervals.", file=screen)
 
 
 @contextmanager
@@ -368,10 +410,7 @@ def _notes() -> Iterator[None]:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
         yield
-    kinds: dict[Any, str] = {}
-    for each in caught:
-        kinds.setdefault(each.category if each.category is not UserWarning else str(each.message), str(each.message))
-    for message in kinds.values():
+    for message in dict.fromkeys(str(each.message) for each in caught):
         typer.echo(f"note: {message}", err=True)
 
 

@@ -120,7 +120,8 @@ class CounterfactualIntervals(Labelled, BaseEstimator):
             treatments = np.unique(study.treatment)
             self.encoder_ = TableEncoder() if self.encoder == "auto" else clone(self.encoder)
             encoded = _dense(self.encoder_.fit_transform(study.X))
-            arms = Parallel(n_jobs=self.n_jobs)(delayed(_fit_arm)(arm, encoded, study, label) for label in treatments)
+            fits = Parallel(n_jobs=self.n_jobs)(delayed(_fit_arm)(arm, encoded, study, label) for label in treatments)
+            arms, said = zip(*fits, strict=True)
             self.treatments_ = treatments
             self.arms_: dict[Any, ArmEstimator] = dict(zip(treatments.tolist(), arms, strict=True))
             self.n_features_in_ = getattr(self.encoder_, "n_features_in_", encoded.shape[1])
@@ -128,6 +129,9 @@ class CounterfactualIntervals(Labelled, BaseEstimator):
             self.effect_seed_, self.sample_seed_ = spawn_seeds(arm.random_state, 5)[3:]  # after the arms' own three
             self.effect_ = effect.fit(self.arms_, self.rows_, self._arm_alpha(), self.effect_seed_)
             self._keep_for_diagnostics(encoded, study)
+        for label, notes in zip(treatments.tolist(), said, strict=True):
+            for category, text in notes:
+                warnings.warn(f"treatment {label}: {text}", category, stacklevel=2)
         self._warn_of_shortage()
         return self
 
@@ -307,10 +311,13 @@ class CounterfactualIntervals(Labelled, BaseEstimator):
         return tags
 
 
-def _fit_arm(arm: ArmEstimator, encoded: NDArray[np.float64], study: Study, label: Any) -> ArmEstimator:
-    """Return a clone of the arm fitted on the rows of one treatment."""
+def _fit_arm(
+    arm: ArmEstimator, encoded: NDArray[np.float64], study: Study, label: Any
+) -> tuple[ArmEstimator, list[tuple[type[Warning], str]]]:
+    """Return a clone of the arm fitted on the rows of one treatment, and what it warned of."""
     rows = study.treatment == label
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", UserWarning)
         warnings.simplefilter("ignore", InfiniteIntervalWarning)  # the caller warns once for all arms
         try:
             fitted: ArmEstimator = clone(arm).fit(
@@ -320,7 +327,7 @@ def _fit_arm(arm: ArmEstimator, encoded: NDArray[np.float64], study: Study, labe
             tables = {"observational": ~study.trial, "trial": study.trial}
             found = "; ".join(f"{name} {examples(np.unique(study.treatment[rows]))}" for name, rows in tables.items())
             raise ValueError(f"treatment {label}: {error} Treatments by table: {found}.") from error
-    return fitted
+    return fitted, [(each.category, str(each.message)) for each in caught]
 
 
 def _rows_by_arm(encoded: NDArray[np.float64], study: Study) -> dict[Any, tuple[Rows, Rows]]:

@@ -22,7 +22,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from confide.checks import examples, suggest
-from confide.tables import dates, is_empty, is_frame, is_temporal, is_text, numbers, read_array, read_table, texts
+from confide.tables import booleans, dates, is_empty, is_frame, is_text, kind_of, numbers, read_array, read_table, texts
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -33,10 +33,21 @@ MAX_CATEGORIES = 50
 
 @dataclass(frozen=True)
 class NumberColumn:
-    """A number, boolean, date or duration: the value itself."""
+    """A number, boolean, date or duration: the value itself.
+
+    Attributes
+    ----------
+    kind : str
+        What `confide.tables.kind_of` says of the column that it was fitted on.
+    """
 
     name: str
-    temporal: bool
+    kind: str
+
+    @property
+    def temporal(self) -> bool:
+        """Whether the values are dates, times or durations."""
+        return self.kind not in ("numbers", "booleans")
 
     @property
     def names(self) -> list[str]:
@@ -45,12 +56,19 @@ class NumberColumn:
 
     def encode(self, column: pa.ChunkedArray, into: NDArray[np.float64]) -> None:
         """Write the values into a matrix of one column."""
-        if self.temporal:
-            column = column if (written := dates(column)) is None else written
-        if not is_empty(column) and is_temporal(column.type) != self.temporal:
-            was, now = ("dates", "something else") if self.temporal else ("numbers", "dates")
-            raise ValueError(f"column {self.name!r} held {was} when fitted and holds {now} now; convert it.")
+        if is_text(column.type) and not is_empty(column):
+            column = self._read(column)
+        now = kind_of(column)
+        as_good = {"numbers", "booleans", "text"}  # what `numbers` reads, or refuses by its value
+        if not is_empty(column) and now != self.kind and not {now, self.kind} <= as_good:
+            raise ValueError(f"column {self.name!r} held {self.kind} when fitted and holds {now} now; convert it.")
         into[:, 0] = numbers(self.name, column)
+
+    def _read(self, column: pa.ChunkedArray) -> pa.ChunkedArray:
+        """Return text as what it was when fitted: a file of text has no other kinds."""
+        if self.temporal:
+            return column if (written := dates(column)) is None else written
+        return booleans(self.name, column) if self.kind == "booleans" else column
 
 
 @dataclass(frozen=True)
@@ -164,9 +182,9 @@ def _array_column(values: NDArray[Any]) -> pa.Array:
 
 
 def _learn_column(name: str, column: pa.ChunkedArray) -> NumberColumn | CategoryColumn:
-    if dates(column) is not None:
-        return NumberColumn(name, temporal=True)
+    if (written := dates(column)) is not None:
+        return NumberColumn(name, kind_of(written))
     if is_text(column.type) or pa.types.is_dictionary(column.type):
         return CategoryColumn.learn(name, column)
     numbers(name, column)  # a column that is neither is refused here, not when predicting
-    return NumberColumn(name, is_temporal(column.type))
+    return NumberColumn(name, kind_of(column))

@@ -45,10 +45,11 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
 def _renamed(temporary: Path, target: Path) -> Iterator[IO[bytes]]:
     """Give a new file that takes the target's place at the end, and is removed if there is no such end."""
     try:
+        mode = target.stat().st_mode & 0o777 if target.exists() else None
         with temporary.open("xb") as file:
+            if mode is not None:
+                temporary.chmod(mode)
             yield file
-        if target.exists():
-            temporary.chmod(target.stat().st_mode & 0o777)
         _sync(temporary, os.O_RDWR)
         temporary.replace(target)
     except BaseException:

@@ -29,7 +29,7 @@ from confide.study import Study, stack
 from confide.tables import is_number, is_text, texts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Generator, Iterator, Sequence
+    from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
 
     # A file's columns, and its rows part by part.
     Parts = tuple[pa.Schema, Iterator[pa.RecordBatch]]
@@ -37,9 +37,12 @@ if TYPE_CHECKING:
 STANDARD = "-"
 EXTENSIONS = {".csv": "csv", ".parquet": "parquet", ".arrow": "arrow", ".feather": "arrow"}
 # Rows that are read, answered and written at a time.
-BATCH_ROWS = 32_768
+BATCH_ROWS = 65_536
 READ_BYTES = 1 << 22
+# Values that are all different in so many rows look like names of the rows.
+MANY_ROWS = 20
 TEXT = pa.large_string()
+LINE_BREAKS = pa_csv.ParseOptions(newlines_in_values=True)
 # What pyarrow takes for a missing value in a CSV file.
 MISSING = pa.array(pa_csv.ConvertOptions().null_values)
 
@@ -48,11 +51,13 @@ MISSING = pa.array(pa_csv.ConvertOptions().null_values)
 class Batch:
     """Some rows of a file: as they are carried through to an output, and as a model reads them.
 
-    They differ for CSV files, where what is carried through stays the text that it was.
+    They differ for CSV files, where what is carried through stays the text that it was. ``start`` is the number of rows
+    before these.
     """
 
     carried: pa.Table
     read: pa.Table
+    start: int
 
 
 class Sink(Protocol):
@@ -76,16 +81,18 @@ def kind_of(path: str) -> str:
     return kind
 
 
-def read_file(path: str) -> pa.Table:
-    """Return the whole table, the kinds of a CSV file's columns found out from their values."""
+def read_file(path: str, as_text: Iterable[str] = ()) -> pa.Table:
+    """Return the whole table, the kinds of a CSV file's columns found out from their values but for those named."""
     kind = kind_of(path)
     with _told(path, "read"), _opened(path) as file:
         if kind == "csv":
-            options = pa_csv.ConvertOptions(strings_can_be_null=True)
-            table = pa_csv.read_csv(file, convert_options=options)
+            types = dict.fromkeys(as_text, pa.string())
+            options = pa_csv.ConvertOptions(strings_can_be_null=True, column_types=types)
+            table = pa_csv.read_csv(_native(path, file), parse_options=LINE_BREAKS, convert_options=options)
             foreign = [field.name for field in table.schema if pa.types.is_binary(field.type)]
             if foreign:
                 raise csv.Error(f"column {examples(foreign)} is no UTF-8 text; save the file as UTF-8.")
+            _check_separator(table.column_names)
         elif kind == "parquet":
             table = pq.read_table(file)
         else:
@@ -106,8 +113,9 @@ def read_study(
     Columns that identify are no covariates. Where the file of new rows is given and can be read twice, it must have the
     covariates: so that this is known before a model is fitted.
     """
-    tables = read_file(observational), read_file(trial)
-    ahead = set() if new in (None, STANDARD) else set(column_names(str(new)))
+    tables = _same_kinds([(path, read_file(path, identifiers)) for path in (observational, trial)])
+    # A pipe can be read only once.
+    ahead = set(column_names(new)) if new is not None and Path(new).is_file() else set()
     named = set().union(ahead, *(table.column_names for table in tables))
     for name in identifiers:
         if name not in named:
@@ -115,7 +123,7 @@ def read_study(
     first, second = (
         table.drop_columns([name for name in identifiers if name in table.column_names]) for table in tables
     )
-    _warn_of_identifiers(tables, identifiers, (first, second))
+    _warn_of_identifiers(tables, identifiers, [treatment, outcome])
     study = stack(first, second, treatment=treatment, outcome=outcome)
     labels = np.unique(study.treatment)
     if len(labels) < 2:
@@ -128,31 +136,47 @@ def read_study(
     return study
 
 
-def _warn_of_identifiers(tables: Sequence[pa.Table], identifiers: Sequence[str], kept: Sequence[pa.Table]) -> None:
+def _same_kinds(tables: Sequence[tuple[str, pa.Table]]) -> list[pa.Table]:
+    """Return the tables; a column that only one of two CSV files needs text for is text in both."""
+    (_, first), (_, second) = tables
+    if {kind_of(path) for path, _ in tables} == {"csv"}:
+        for name in set(first.column_names) & set(second.column_names):
+            if is_text(first[name].type) != is_text(second[name].type):
+                first, second = (
+                    table.set_column(table.column_names.index(name), name, texts(name, table[name]))
+                    for table in (first, second)
+                )
+    return [first, second]
+
+
+def _warn_of_identifiers(tables: Sequence[pa.Table], identifiers: Sequence[str], roles: Sequence[str]) -> None:
     """Warn of people who stand in both tables, and of covariates that look like identifiers."""
     for name in identifiers:
         if all(name in table.column_names for table in tables):
             first, second = (pc.unique(texts(name, table[name]).drop_null()) for table in tables)
+            names_people = all(len(found) > len(t) / 2 for found, t in zip((first, second), tables, strict=True))
             both = pc.sum(pc.is_in(first, second)).as_py()
-            if both:
+            if both and names_people:
                 warnings.warn(
                     f"{both} values of {name!r} stand in both files. No promise holds if these are the same people: "
                     "take them out of the observational file.",
                     stacklevel=4,
                 )
-    for name in kept[0].column_names:
-        columns = [table[name] for table in kept if name in table.column_names]
-        if len(columns) == 2 and all(_names_rows(column) for column in columns):
+    first, second = tables
+    for name in first.column_names:
+        covariate = name in second.column_names and name not in [*identifiers, *roles]
+        if covariate and all(_names_rows(table[name]) for table in tables):
             warnings.warn(
-                f"column {name!r} is another text in every row and taken for a covariate; if it only names the rows, "
-                f"give it as --id.",
+                f"column {name!r} is another value in every row and taken for a covariate; if it only names the rows, "
+                "give it as --id.",
                 stacklevel=4,
             )
 
 
 def _names_rows(column: pa.ChunkedArray) -> bool:
-    """Return whether the column is text that is different in every row, and no date."""
-    return is_text(column.type) and len(column) > 1 and pc.count_distinct(column, "all").as_py() == len(column)
+    """Return whether the column holds text or whole numbers, different in every row."""
+    nominal = is_text(column.type) or pa.types.is_integer(column.type)
+    return nominal and len(column) >= MANY_ROWS and pc.count_distinct(column, "all").as_py() == len(column)
 
 
 def column_names(path: str) -> list[str]:
@@ -173,14 +197,15 @@ def check_columns(path: str, found: Collection[str], wanted: Sequence[str]) -> N
 def read_batches(path: str) -> Generator[Batch]:
     """Yield the rows of a file in order, at most `BATCH_ROWS` at a time; at least one batch, be it empty."""
     kind = kind_of(path)
-    with _told(path, "read"), _opened(path) as file:
-        schema, parts = READERS[kind](file)
-        first = next(parts, None)
+    with _told(path, "read"), _opened(path) as file, ExitStack() as stack:
+        schema, parts = READERS[kind](path, file, stack)
+        first, before = next(parts, None), 0
         for part in (schema.empty_table(),) if first is None else chain([first], parts):
             table = pa.Table.from_batches([part]) if isinstance(part, pa.RecordBatch) else part
             for start in range(0, max(len(table), 1), BATCH_ROWS):
                 rows = _checked(path, table.slice(start, BATCH_ROWS), may_be_empty=True)
-                yield Batch(rows, _without_missing(rows) if kind == "csv" else rows)
+                yield Batch(rows, _without_missing(rows) if kind == "csv" else rows, before)
+                before += len(rows)
 
 
 @contextmanager
@@ -266,11 +291,18 @@ def _told(path: str, what: str) -> Iterator[None]:
     try:
         yield
     except (pa.ArrowException, UnicodeDecodeError, EOFError, gzip.BadGzipFile, zlib.error, csv.Error) as error:
-        raise ValueError(f"{path} cannot be {what} as {kind_of(path)}: {error}") from error
+        raise _amiss(path, what, error) from error
     except OSError as error:
-        if error.filename is not None or error.errno is None:
+        if error.errno is None:  # Arrow's own
+            raise _amiss(path, what, error) from error
+        if error.filename is not None:
             raise
         raise OSError(error.errno, os.strerror(error.errno), path) from error
+
+
+def _amiss(path: str, what: str, error: Exception) -> ValueError:
+    hint = " Save the file as UTF-8." if "UTF8" in str(error) else ""
+    return ValueError(f"{path} cannot be {what} as {kind_of(path)}: {error}{hint}")
 
 
 @contextmanager
@@ -289,39 +321,62 @@ def _open_arrow(file: Any) -> Any:
     return pa.ipc.open_file(file) if file.peek(6)[:6] == b"ARROW1" else pa.ipc.open_stream(file)
 
 
-def _arrow_parts(file: Any) -> Parts:
-    reader = _open_arrow(file)
+def _arrow_parts(_path: str, file: Any, stack: ExitStack) -> Parts:
+    reader = stack.enter_context(_open_arrow(file))
     if hasattr(reader, "num_record_batches"):
         return reader.schema, (reader.get_batch(index) for index in range(reader.num_record_batches))
     return reader.schema, iter(reader)
 
 
-def _parquet_parts(file: Any) -> Parts:
-    parquet = pq.ParquetFile(file, buffer_size=READ_BYTES)
+def _parquet_parts(_path: str, file: Any, stack: ExitStack) -> Parts:
+    parquet = stack.enter_context(pq.ParquetFile(file, buffer_size=READ_BYTES))
     return parquet.schema_arrow, parquet.iter_batches(BATCH_ROWS)
 
 
-def _csv_parts(file: Any) -> Parts:
+def _csv_parts(path: str, file: Any, stack: ExitStack) -> Parts:
     """Return a CSV file as text, whatever its values look like."""
     lines = (line.decode("utf-8-sig") for line in iter(file.readline, b""))
-    names = next(csv.reader(lines), [])
+    names = next(filter(None, csv.reader(lines)), [])
     if not names:
         raise csv.Error("not even a line of column names is there.")
+    _check_separator(names)
     schema = pa.schema([(name, pa.string()) for name in names])
     if not file.peek(1):
         return schema, iter(())
     return schema, iter(
-        pa_csv.open_csv(
-            file,
-            read_options=pa_csv.ReadOptions(column_names=names, block_size=READ_BYTES),
-            # An empty line is the missing value of a single column, and nothing beside several.
-            parse_options=pa_csv.ParseOptions(ignore_empty_lines=len(names) > 1),
-            convert_options=pa_csv.ConvertOptions(column_types=schema),
+        stack.enter_context(
+            pa_csv.open_csv(
+                _native(path, file),
+                read_options=pa_csv.ReadOptions(column_names=names, block_size=READ_BYTES),
+                # An empty line is the missing value of a single column, and nothing beside several.
+                parse_options=pa_csv.ParseOptions(newlines_in_values=True, ignore_empty_lines=len(names) > 1),
+                convert_options=pa_csv.ConvertOptions(column_types=schema),
+            )
         )
     )
 
 
-READERS: dict[str, Callable[[Any], Parts]] = {"csv": _csv_parts, "parquet": _parquet_parts, "arrow": _arrow_parts}
+def _native(path: str, file: Any) -> Any:
+    """Return what is left of a file as Arrow opens it: it reads ahead, and must not need an interpreter that ends."""
+    if path == STANDARD:
+        return file
+    stream = pa.input_stream(path)
+    stream.read(file.tell())
+    return stream
+
+
+READERS: dict[str, Callable[[str, Any, ExitStack], Parts]] = {
+    "csv": _csv_parts,
+    "parquet": _parquet_parts,
+    "arrow": _arrow_parts,
+}
+
+
+def _check_separator(names: Sequence[str]) -> None:
+    """Raise where the one column's name holds what other programs put between columns."""
+    for separator, told in ((";", "semicolons"), ("\t", "tabs"), ("|", "bars")):
+        if len(names) == 1 and separator in names[0]:
+            raise csv.Error(f"its columns are separated by {told}; save it with commas.")
 
 
 def _without_missing(table: pa.Table) -> pa.Table:

@@ -158,7 +158,7 @@ def _renumbered(tree: bytes) -> bytes:
     files: dict[str, str] = {}
 
     def renumber(node: dict[str, Any]) -> dict[str, Any]:
-        if "__id__" in node:
+        if type(node.get("__id__")) is int:
             node["__id__"] = numbers.setdefault(str(node["__id__"]), len(numbers))
         if isinstance(node.get("file"), str):
             old, dot, kind = node["file"].partition(".")

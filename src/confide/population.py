@@ -67,8 +67,11 @@ class Population:
         """Return how the rows differ from the trial's; None where they need not."""
         return self.judge(self.look(X))
 
-    def look(self, X: NDArray[np.float64]) -> Look:
-        """Return what of new rows is compared with the trial; looks at parts of the rows can be joined."""
+    def look(self, X: NDArray[np.float64], start: int = 0) -> Look:
+        """Return what of new rows is compared with the trial; ``start`` is the number of rows before them.
+
+        Looks at parts of the rows can be joined, and give the look at all of them.
+        """
         if len(self.columns) < LEAST_ROWS or not X.size:
             return Look.at_nothing(self)
         first, last = self.columns[[0, -1]]
@@ -79,7 +82,7 @@ class Population:
             beyond_ends[0, column] += np.sum(X[:, column] > last[column])
         for column in np.flatnonzero(ends[0] < first):
             beyond_ends[1, column] += np.sum(X[:, column] < first[column])
-        return Look(len(X), beyond_ends, ends, len(X) - missing, X, 1).thinned()
+        return Look(len(X), beyond_ends, ends, len(X) - missing, X, _lots(start, len(X))).thinned()
 
     def judge(self, look: Look) -> str | None:
         """Return how rows that were looked at differ from the trial's; None where they need not."""
@@ -120,9 +123,10 @@ class Look:
     known : (columns,) array
         How many values are not missing.
     sample : (at most NEW_ROWS, columns) array
-        Every so-manieth row.
-    every : int
-        How many rows one row of the sample stands for; a power of 2.
+        Rows drawn by lot: those with the smallest lots.
+    lots : array
+        The lots of the sample. They depend on a row's place alone, so that a sample does not depend on the parts in
+        which rows are looked at, nor on an order in which they were sorted.
     """
 
     rows: int
@@ -130,34 +134,41 @@ class Look:
     ends: NDArray[np.float64]
     known: NDArray[np.float64]
     sample: NDArray[np.float64]
-    every: int
+    lots: NDArray[np.uint64]
 
     @classmethod
     def at_nothing(cls, population: Population) -> Look:
         """Return the look at no rows."""
         none = np.zeros((2, len(population.names)))
-        return cls(0, none, np.full_like(none, np.nan), none[0], none[:0], 1)
+        return cls(0, none, np.full_like(none, np.nan), none[0], none[:0], _lots(0, 0))
 
-    def thinned(self, least: int = 1) -> Look:
-        """Return the look with a sample that is small enough, one row of it standing for at least so many."""
-        every = max(self.every, least)
-        while -(-len(self.sample) * self.every // every) > NEW_ROWS:
-            every *= 2
-        return replace(self, sample=self.sample[:: every // self.every].copy(), every=every)
+    def thinned(self) -> Look:
+        """Return the look with a sample that is small enough."""
+        if len(self.lots) <= NEW_ROWS:
+            return self
+        chosen = np.sort(np.argpartition(self.lots, NEW_ROWS)[:NEW_ROWS])
+        return replace(self, sample=self.sample[chosen], lots=self.lots[chosen])
 
     def joined(self, other: Look) -> Look:
         """Return the look at both parts together."""
-        every = max(self.every, other.every)
         ends = np.fmin(self.ends[0], other.ends[0]), np.fmax(self.ends[1], other.ends[1])
-        samples = [part.thinned(every).sample for part in (self, other)]
         return Look(
             self.rows + other.rows,
             self.beyond + other.beyond,
             np.array(ends),
             self.known + other.known,
-            np.concatenate(samples),
-            every,
+            np.concatenate([self.sample, other.sample]),
+            np.concatenate([self.lots, other.lots]),
         ).thinned()
+
+
+def _lots(start: int, count: int) -> NDArray[np.uint64]:
+    """Return a number for each row that looks random and depends on its place alone (the mixing of SplitMix64)."""
+    lots = (np.arange(start, start + count, dtype=np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+    lots = (lots ^ (lots >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    lots = (lots ^ (lots >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    mixed: NDArray[np.uint64] = lots ^ (lots >> np.uint64(31))
+    return mixed
 
 
 def beyond(count: int, new: int, trial: int) -> float:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import partial, reduce
 from itertools import chain
 from operator import add
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import joblib
 import numpy as np
@@ -22,6 +22,7 @@ from confide.encoding import NumberColumn
 from confide.formats import Batch, check_columns, kind_of, read_batches, writing
 from confide.population import Look, PopulationWarning
 from confide.tables import numbers
+from confide.trust import parts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 
 # Batches that are answered at once; each takes memory.
 MOST_THREADS = 8
+# Libraries whose models may be asked by several threads at once.
+THREAD_SAFE = {"builtins", "confide", "numpy", "scipy", "sklearn", "fractions", "numbers", "decimal"}
 
 
 @dataclass(frozen=True)
@@ -44,33 +47,34 @@ class Answered:
     infinite : int
         Rows with an infinite interval for some treatment.
     signs : dict
-        For each pair (treated, control), how many effects' intervals are above 0, below 0, and neither.
+        For each pair (treated, control), how many effects' intervals are "above" 0, "below" 0, and "neither".
     """
 
     rows: int
     infinite: int
-    signs: dict[tuple[str, str], tuple[int, int, int]]
+    signs: dict[tuple[str, str], dict[str, int]]
 
     @classmethod
-    def of(cls, model: CounterfactualIntervals, found: pa.Table) -> Answered:
+    def of(cls, found: pa.Table, model: CounterfactualIntervals, control: Any) -> Answered:
         """Count what some rows were answered."""
         wide = np.zeros(len(found), dtype=bool)
         for label in model.arms_:
             for end in ("lower", "upper"):
                 wide |= np.isinf(found[f"y_{label}_{end}"].to_numpy())
         signs = {}
-        for treated, control in contrasts(model):
-            name = f"effect_{treated}_vs_{control}"
+        for treated, against in contrasts(model, control):
+            name = f"effect_{treated}_vs_{against}"
             above, below = (found[f"{name}_lower"].to_numpy() > 0).sum(), (found[f"{name}_upper"].to_numpy() < 0).sum()
-            signs[str(treated), str(control)] = int(above), int(below), int(len(found) - above - below)
+            neither = len(found) - above - below
+            signs[str(treated), str(against)] = {"above": int(above), "below": int(below), "neither": int(neither)}
         return cls(len(found), int(wide.sum()), signs)
 
     def __add__(self, other: Answered) -> Answered:
         """Return the counts of both parts together."""
-        signs = {}
-        for pair, counts in self.signs.items():
-            above, below, neither = np.add(counts, other.signs[pair]).tolist()
-            signs[pair] = above, below, neither
+        signs = {
+            pair: {side: count + other.signs[pair][side] for side, count in counts.items()}
+            for pair, counts in self.signs.items()
+        }
         return Answered(self.rows + other.rows, self.infinite + other.infinite, signs)
 
 
@@ -84,44 +88,58 @@ class _Part:
 
 
 def answer_file(
-    model: CounterfactualIntervals, source: str, out: str, *, tell: Callable[[int], None] = lambda _: None
+    model: CounterfactualIntervals,
+    source: str,
+    out: str,
+    *,
+    control: Any = None,
+    tell: Callable[[int], None] = lambda _: None,
 ) -> Answered:
     """Write the source's own columns and the answers, rows in the order of the source.
 
+    Effects are those of every treatment against ``control``, the first one by default.
+
     Covariates are found by name. In a CSV file the source's own columns stay the text that they were; in a Parquet or
     Arrow file made from one, covariates that are numbers become numbers. ``tell`` is called with the number of rows
-    after each batch. Several batches are answered at once, each by one thread.
+    after each batch. Several batches are answered at once, each by one thread, if all parts of the model are confide's
+    or scikit-learn's; with a base model of one's own, which may not be made for that, one after the other.
 
     Warns once, a `PopulationWarning`, if the rows of the file look unlike the trial's.
     """
     names = covariates(model)
     carry = _with_numbers if kind_of(source) == "csv" != kind_of(out) else _as_they_are
-    batches = read_batches(source)
-    first = next(batches)
-    check_columns(source, first.read.column_names, names)
-    schema = beside(carry(model, first).schema, model)
-
-    def answered(batch: Batch) -> _Part:
-        encoded = model.encode(batch.read.select(names))
-        found = answers(model, encoded)
-        table = pa.table([*carry(model, batch).columns, *found.columns], schema=schema)
-        return _Part(table, Answered.of(model, found), model.population_.look(encoded))
-
     counted, look = [], Look.at_nothing(model.population_)
-    with writing(out, schema) as sink, closing(_in_order(answered, chain([first], batches))) as parts:
-        for part in parts:
-            sink.write_table(part.table)
-            counted.append(part.counted)
-            look = look.joined(part.look)
-            tell(len(part.table))
+    with closing(read_batches(source)) as batches:
+        first = next(batches)
+        check_columns(source, first.read.column_names, names)
+        schema = beside(carry(model, first).schema, model, control)
+
+        def answered(batch: Batch) -> _Part:
+            encoded = model.encode(batch.read.select(names))
+            found = answers(model, encoded, control)
+            table = pa.table([*carry(model, batch).columns, *found.columns], schema=schema)
+            return _Part(table, Answered.of(found, model, control), model.population_.look(encoded, batch.start))
+
+        done = _in_order(answered, chain([first], batches), _threads(model))
+        with writing(out, schema) as sink, closing(done):
+            for part in done:
+                sink.write_table(part.table)
+                counted.append(part.counted)
+                look = look.joined(part.look)
+                tell(len(part.table))
     if unlike := model.population_.judge(look):
         warnings.warn(unlike, PopulationWarning, stacklevel=2)
     return reduce(add, counted)
 
 
-def _in_order(work: Callable[[Batch], _Part], batches: Iterable[Batch]) -> Generator[_Part]:
+def _threads(model: CounterfactualIntervals) -> int:
+    """Return how many batches may be answered at once."""
+    libraries = {type(part).__module__.partition(".")[0] for part in parts(model)}
+    return min(joblib.cpu_count(), MOST_THREADS) if libraries <= THREAD_SAFE else 1
+
+
+def _in_order(work: Callable[[Batch], _Part], batches: Iterable[Batch], threads: int) -> Generator[_Part]:
     """Yield what is made of the batches, in their order, while the next ones are being worked on."""
-    threads = min(joblib.cpu_count(), MOST_THREADS)
     pending: deque[Future[_Part]] = deque()
     # The batches share the cores: inside one of them nothing runs in parallel.
     one_each = partial(threadpool_limits, 1, user_api="openmp")
@@ -151,7 +169,7 @@ def _with_numbers(model: CounterfactualIntervals, batch: Batch) -> pa.Table:
     """Return the rows to carry through, with covariates that are numbers as numbers."""
     table = batch.carried
     for column in getattr(model.encoder_, "columns_", []):
-        if isinstance(column, NumberColumn) and not column.temporal:
+        if isinstance(column, NumberColumn) and column.kind == "numbers":
             values = pa.array(numbers(column.name, batch.read[column.name]), from_pandas=True)
             table = table.set_column(table.column_names.index(column.name), column.name, values)
     return table

@@ -116,8 +116,8 @@ class NormalisedResidual:
         return np.abs(y - prediction[:, 0]) / prediction[:, 1]
 
     def interval(self, prediction: NDArray[np.float64], quantile: NDArray[np.float64]) -> Intervals:
-        """Return the mean ± that many usual errors."""
-        return moved_apart(prediction[:, 0], prediction[:, 0], prediction[:, 1] * quantile)
+        """Return the mean ± that many usual errors, the number rounded up as the score may have been down."""
+        return moved_apart(prediction[:, 0], prediction[:, 0], prediction[:, 1] * np.nextafter(quantile, np.inf))
 
     def point(self, prediction: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the mean."""

@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from confide.advice import ASSUMPTIONS
 from confide.experiments import theorem_study
 from confide.experiments.held_out import HELD_OUT
 from confide.experiments.reproduction.protocols import PROTOCOLS
@@ -31,6 +32,8 @@ SIDE_BY_SIDE = 4
 # Columns of Theorem 1 that fit 80 columns, and their headings there; the CSV has them all.
 THEOREM = {name: name for name in ("n", "m", "d")} | {"‖θᴵ - θᴼ‖/σ": "‖Δθ‖/σ", "α": "α", "claimed": "claimed"}
 THEOREM |= {"limit": "limit", "simulated (n)": "simulated", "verdict": "verdict"}
+# Below this p-value the test for hidden confounding is said to see a difference.
+LEVEL = 0.05
 
 
 @cache
@@ -47,33 +50,46 @@ def method_lines() -> list[Any]:
         for heading, text in (("", record.summary), ("uses", record.uses), ("promise", record.promise)):
             lines.add_row("", heading, text)
         parts += [f"[bold]{record.name}[/bold]", lines]
-    return [*parts, "α is the level asked for, r̂ an estimated density ratio, m the number of trial rows in the arm."]
+    symbols = "α is the level asked for, r̂ an estimated density ratio, m the number of trial rows in the arm."
+    return [*parts, symbols, ASSUMPTIONS]
 
 
-def comparison_table(found: list[Compared], alpha: float) -> Table:
-    """Return coverage and width of each method on held-out rows, arm by arm."""
+def comparison_tables(found: list[Compared], alpha: float) -> list[Table]:
+    """Return coverage and width of each method on held-out rows, a table an arm."""
     arms = next((each.arms for each in found if each.arms), [])
-    table = Table(title=f"{1 - alpha:.0%} intervals on held-out trial rows", box=SIMPLE, pad_edge=False)
-    table.add_column("method", no_wrap=True)
-    for arm in arms:
-        table.add_column(f"{escape(str(arm.treatment))} (n = {arm.n}):\ncoverage", justify="right", no_wrap=True)
-        table.add_column("mean\nwidth", justify="right", no_wrap=True)
-    for each in found:
-        cells = ["refuses", *[""] * (2 * len(arms) - 1)] if each.refused is not None else []
-        for arm in each.arms:
-            cells += [escape(f"{arm.coverage:.2f} [{arm.low:.2f}, {arm.high:.2f}]"), f"{arm.width:.4g}"]
-        table.add_row(each.method, *cells)
-    return table
+    tables = []
+    for number, arm in enumerate(arms):
+        title = f"Treatment {escape(str(arm.treatment))}: {percent(1 - alpha)} intervals on {arm.n} held-out trial rows"
+        table = Table(title=title, title_justify="left", box=SIMPLE, pad_edge=False)
+        table.add_column("method", no_wrap=True)
+        for name in ("coverage", "its 95 % interval", "mean width", "infinite"):
+            table.add_column(name, justify="right", no_wrap=True)
+        for each in found:
+            if each.refused is not None:
+                table.add_row(each.method, "refuses")
+                continue
+            mine = each.arms[number]
+            table.add_row(
+                each.method,
+                f"{mine.coverage:.2f}",
+                f"{mine.low:.2f} to {mine.high:.2f}",
+                f"{mine.width:.4g}",
+                f"{mine.infinite:.0%}" if mine.infinite else "",
+            )
+        tables.append(table)
+    return tables
+
+
+def percent(share: float) -> str:
+    """Return a share in per cent, as it was typed."""
+    return f"{100 * share:.10g} %"
 
 
 def comparison_notes(found: list[Compared]) -> list[str]:
     """Return what the table of a comparison must not be read without."""
     return [
         *(f"{each.method} refuses: {each.refused}" for each in found if each.refused is not None),
-        (
-            f"On {HELD_OUT:.0%} of the trial's rows, which no method saw. In brackets the exact 95 % interval of the "
-            "coverage."
-        ),
+        f"On {HELD_OUT:.0%} of the trial's rows, which no method saw.",
         (
             "Whoever chooses by this table needs other rows to tell the winner's coverage: prefer a promise, as "
             "`confide methods` has them."
@@ -83,21 +99,30 @@ def comparison_notes(found: list[Compared]) -> list[str]:
 
 def confounding_lines(tests: list[ConfoundingTest]) -> list[str]:
     """Return the test for hidden confounding in words."""
-    lines = ["Hidden confounding: do outcomes differ between the tables at equal covariates?"]
+    lines = ["Hidden confounding: do outcomes differ between the tables at equal covariates? Each treatment by itself:"]
     for test in tests:
         if test.p_value != test.p_value:
-            lines.append(f"  treatment {test.treatment}: too few rows to tell.")
+            lines.append(f"  {test.treatment}: too few rows to tell.")
             continue
-        verdict = "they do" if test.p_value < 0.05 else "not seen"
+        seen = "a difference is seen" if test.p_value < LEVEL else "no difference is seen"
         lines.append(
-            f"  treatment {test.treatment}: {verdict} (p = {test.p_value:.2g}); observational outcomes are "
-            f"{abs(test.bias):.4g} {'higher' if test.bias > 0 else 'lower'} on average."
+            f"  {test.treatment}: {seen} (p = {test.p_value:.2g}); observational outcomes less the trial's, estimated: "
+            f"{test.bias:+.4g}."
         )
     return [
         *lines,
         "A difference may also be one of the populations: something that moves the outcome and is no covariate.",
         "None seen is no evidence of none: a bias that changes sign, or a small trial, goes unseen.",
     ]
+
+
+def covariate_line(columns: Any) -> str:
+    """Return which columns are covariates, and what they are taken for."""
+    kinds: dict[str, list[str]] = {}
+    for column in columns:
+        kinds.setdefault(getattr(column, "kind", "categories"), []).append(column.name)
+    told = "; ".join(f"{', '.join(names)} ({kind})" for kind, names in kinds.items())
+    return f"Covariates: {told}."
 
 
 def story_parts(story: Story) -> list[Any]:
@@ -109,8 +134,9 @@ def story_parts(story: Story) -> list[Any]:
         table.add_column("mean\nwidth", justify="right", no_wrap=True)
     table.add_column("promised")
     for line in story.lines:
-        cells = [cell for arm in line.arms for cell in (f"{arm.coverage:.0%}", f"{arm.width:.0f}")]
-        table.add_row(line.what, *cells, line.promise.replace("1-α", f"{1 - ALPHA:.0%}").split(",")[0])
+        pairs = zip(line.coverage, line.width, strict=True)
+        cells = [cell for coverage, width in pairs for cell in (f"{coverage:.0%}", f"{width:.0f}")]
+        table.add_row(line.what, *cells, line.promise.replace("1-α", percent(1 - ALPHA)).split(",")[0])
     return [
         "[bold]Do small classes help a pupil of grade 1?[/bold]\n",
         (
@@ -123,14 +149,27 @@ def story_parts(story: Story) -> list[Any]:
             f"The picked pupils claim that small classes give {story.claimed:.0f} points. Among the held-out pupils "
             f"it is {story.true:.0f}.\n"
         ),
-        f"{1 - ALPHA:.0%} intervals for the score of one pupil, checked on the {story.held_out:,} held-out pupils:",
-        table,
         (
-            "The observational pupils are many and mislead; the trial is honest and small. Together they are honest "
-            "and narrower, and confide's promise holds whatever made the observational pupils differ.\n"
+            f"{percent(1 - ALPHA)} intervals for the score of one pupil, checked on the held-out pupils (means over "
+            f"{story.draws} draws of them and of the trial):"
         ),
+        table,
+        f"{closing(story)}\n",
         "[bold]Next[/bold], the same from files, and then with your own:",
     ]
+
+
+def closing(story: Story) -> str:
+    """Return what the numbers of the demonstration say."""
+    blind, alone, both = story.lines
+    mislead = "mislead" if min(blind.coverage) < 1 - ALPHA else "happened to do well here"
+    narrower = [1 - ours / theirs for ours, theirs in zip(both.width, alone.width, strict=True)]
+    gain = f"narrower than the trial's alone, by {narrower[0]:.0%} and {narrower[1]:.0%}"
+    return (
+        f"The observational pupils are many and {mislead}; the trial is honest and small. With both, intervals are "
+        f"{gain if min(narrower) > 0 else 'not narrower throughout'}, and the promise holds whatever made the "
+        "observational pupils differ. It is an average: one trial's intervals may be right for a few per cent less."
+    )
 
 
 def next_commands(files: str | None) -> str:

@@ -199,9 +199,13 @@ def _labels(name: str, first: pa.ChunkedArray, second: pa.ChunkedArray) -> NDArr
         column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
         for column in (first, second)
     ]
-    missing = sum(column.null_count for column in plain)
-    if missing:
-        raise ValueError(f"the treatment column {name!r} has {missing} missing values. Drop those rows.")
+    for table, column in zip(("observational", "trial"), plain, strict=True):
+        if column.null_count:
+            row = np.flatnonzero(column.is_null().to_numpy())[0] + 1
+            raise ValueError(
+                f"the treatment column {name!r} has {column.null_count} missing values in the {table} table (such as "
+                f"in row {row}). Leave these rows out."
+            )
     labels = _join(name, *plain)
     if is_text(labels.type):
         return np.array(labels.to_pylist())

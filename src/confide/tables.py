@@ -90,7 +90,7 @@ def numbers(name: str, column: pa.ChunkedArray) -> NDArray[np.float64]:
         return np.full(len(column), np.nan)
     try:
         if is_text(kind):
-            values = _written_numbers(column).to_numpy()
+            values = pc.utf8_trim_whitespace(column).cast(pa.float64()).to_numpy()
         elif is_temporal(kind):
             values = _microseconds(column).cast(pa.float64(), safe=False).to_numpy() / MICROSECONDS_A_DAY
         else:
@@ -102,30 +102,48 @@ def numbers(name: str, column: pa.ChunkedArray) -> NDArray[np.float64]:
     return np.asarray(values, dtype=np.float64)
 
 
-def _written_numbers(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return text as numbers; true and false, as any CSV reader knows them, are 1 and 0."""
-    trimmed = pc.utf8_trim_whitespace(column)
+def kind_of(column: pa.ChunkedArray) -> str:
+    """Return what the values are, in a word or two."""
+    kind = column.type
+    if pa.types.is_boolean(kind):
+        return "booleans"
+    if pa.types.is_time(kind):
+        return "times of day"
+    if pa.types.is_duration(kind):
+        return "durations"
+    if pa.types.is_timestamp(kind) and kind.tz is not None:
+        return "instants of a time zone"
+    if pa.types.is_temporal(kind):
+        return "dates"
+    return "text" if is_text(kind) or pa.types.is_dictionary(kind) else "numbers"
+
+
+def booleans(name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return text like true, False or 1 as booleans."""
     try:
-        return trimmed.cast(pa.float64())
-    except pa.ArrowInvalid:
-        return trimmed.cast(pa.bool_()).cast(pa.float64())
+        return pc.utf8_trim_whitespace(column).cast(pa.bool_())
+    except pa.ArrowException as error:
+        raise ValueError(f"column {name!r} holds values that are not true or false: {error}.") from error
 
 
 def dates(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
-    """Return text as instants if all of it is written like 2024-01-31, with or without a time, or like 10:30.
+    """Return text as instants if all of it is written like 2024-01-31, with or without a time, or as times like 10:30.
 
-    None if not. A time without a date is one of the first day.
+    None if it is not.
     """
     if not is_text(column.type) or is_empty(column):
         return None
-    text = column.cast(pa.large_string())
-    on_first_day = pc.binary_join_element_wise(pa.scalar("1970-01-01", text.type), text, pa.scalar(" ", text.type))
-    for written, zone in ((text, None), (text, "UTC"), (on_first_day, None)):
+    text = pc.utf8_trim_whitespace(column.cast(pa.large_string()))
+    for kind in (pa.timestamp("us"), pa.timestamp("ns"), pa.timestamp("us", "UTC"), pa.timestamp("ns", "UTC")):
         try:
-            return written.cast(pa.timestamp("us", tz=zone))
+            return text.cast(kind)
         except pa.ArrowException:
             continue
-    return None
+    first_day = pc.binary_join_element_wise(pa.scalar("1970-01-01", text.type), text, pa.scalar(" ", text.type))
+    try:
+        return first_day.cast(pa.timestamp("us")).cast(pa.time64("us"))
+    except pa.ArrowException:
+        return None
 
 
 def _microseconds(column: pa.ChunkedArray) -> pa.ChunkedArray:

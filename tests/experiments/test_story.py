@@ -3,41 +3,39 @@
 import numpy as np
 import pytest
 
-from confide import METHODS
+from confide import METHODS, CounterfactualIntervals, stack
 from confide.datasets import load_star
+from confide.experiments import story
 from confide.experiments.story import ALPHA, tell_star, write_star
 from confide.formats import read_file
 
-STORY = tell_star(0)
 
-
-def test_the_story_is_true():
-    """What the text claims of the three lines holds in their numbers."""
-    blind, trial, both = STORY.lines
-    assert (blind.promise, trial.promise) == ("nothing", METHODS["naive"].promise)
-    assert both.promise == METHODS["transfer-centred"].promise
-    for arm in blind.arms:
-        assert arm.high < 1 - ALPHA  # the exact interval of its coverage lies below what was asked for
-    for line in (trial, both):
-        assert all(arm.coverage >= 1 - ALPHA for arm in line.arms)
-    assert all(ours.width < alone.width for ours, alone in zip(both.arms, trial.arms, strict=True))
-    assert STORY.claimed > 3 * STORY.true > 0
-
-
-def test_the_numbers_are_those_of_the_pupils():
-    data = load_star(random_state=0)
-    assert (STORY.observational, STORY.trial, STORY.held_out) == tuple(
-        map(len, (data.observational, data.trial, data.test))
-    )
+def test_the_numbers_are_means_over_draws_of_the_pupils():
+    one = story._draw(3)
+    data = load_star(random_state=3)
+    assert (one.observational, one.trial, one.held_out) == tuple(map(len, (data.observational, data.trial, data.test)))
     small, score = (data.test[name].to_numpy() for name in ("small", "score"))
-    assert STORY.true == pytest.approx(score[small == 1].mean() - score[small == 0].mean())
-    assert [sum(arm.n for arm in line.arms) for line in STORY.lines] == [len(data.test)] * 3
+    assert one.true == pytest.approx(score[small == 1].mean() - score[small == 0].mean())
+    model = CounterfactualIntervals("naive", alpha=ALPHA, random_state=3)
+    model.fit(*stack(data.observational, data.trial, treatment="small", outcome="score"))
+    new = data.test.drop_columns(["small", "score"])
+    inside = model.predict_interval(new, treatment=small).contains(score)
+    assert one.lines[1].coverage == pytest.approx([inside[small == arm].mean() for arm in (0, 1)])
 
 
-def test_each_step_is_told():
+def test_each_draw_is_told_and_enters_the_means(monkeypatch):
+    monkeypatch.setattr(story, "DRAWS", 2)
     steps = []
-    tell_star(0, steps.append)
-    assert steps == [1, 1, 1]
+    told = tell_star(1, steps.append)
+    assert steps == [1, 1]
+    draws = [story._draw(seed) for seed in (2, 3)]
+    for number, line in enumerate(told.lines):
+        mine = [each.lines[number] for each in draws]
+        np.testing.assert_allclose(line.coverage, np.mean([each.coverage for each in mine], axis=0))
+        np.testing.assert_allclose(line.width, np.mean([each.width for each in mine], axis=0))
+    assert told.claimed == pytest.approx(np.mean([each.claimed for each in draws]))
+    assert told.lines[0].promise == "nothing"
+    assert told.lines[2].promise == METHODS["transfer-centred"].promise
 
 
 def test_the_pupils_as_files(tmp_path):

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pyarrow as pa
 
 from confide.counterfactual import CounterfactualIntervals
 from confide.datasets import load_star
-from confide.diagnostics import Coverage, coverage_report
+from confide.diagnostics import coverage_report
 from confide.formats import writing
 from confide.methods.naive import Naive
 from confide.methods.registry import METHODS
@@ -21,23 +22,28 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 ALPHA = 0.1
+# Draws of trial and held-out pupils: the promise is an average over them.
+DRAWS = 6
 
 
 @dataclass(frozen=True)
 class Line:
-    """What one way to answer gives on the held-out pupils."""
+    """What one way to answer gives on the held-out pupils: mean coverage and width, regular classes and small ones."""
 
     what: str
     promise: str
-    arms: list[Coverage]
+    coverage: list[float]
+    width: list[float]
 
 
 @dataclass(frozen=True)
 class Story:
-    """The demonstration in numbers.
+    """The demonstration in numbers: means over several draws of trial and held-out pupils.
 
     Attributes
     ----------
+    draws : int
+        How many there are.
     observational, trial, held_out : int
         Pupils of each part.
     claimed, true : float
@@ -46,6 +52,7 @@ class Story:
         What each way to answer gives.
     """
 
+    draws: int
     observational: int
     trial: int
     held_out: int
@@ -55,7 +62,26 @@ class Story:
 
 
 def tell_star(seed: int, tell: Callable[[int], None] = lambda _: None) -> Story:
-    """Return the story of Project STAR: what observational pupils claim, what the trial gives, what confide gives."""
+    """Return the story of Project STAR: what observational pupils claim, what the trial gives, what confide gives.
+
+    ``tell`` is called with 1 after each of the `DRAWS`.
+    """
+    drawn = []
+    for draw in range(DRAWS):
+        drawn.append(_draw(DRAWS * seed + draw))
+        tell(1)
+    names = [(line.what, line.promise) for line in drawn[0].lines]
+    lines = []
+    for number, (what, promise) in enumerate(names):
+        mine = [story.lines[number] for story in drawn]
+        coverage, width = (np.mean([getattr(each, name) for each in mine], axis=0) for name in ("coverage", "width"))
+        lines.append(Line(what, promise, coverage.tolist(), width.tolist()))
+    observational, claimed, true = np.mean([(each.observational, each.claimed, each.true) for each in drawn], axis=0)
+    return replace(drawn[0], draws=DRAWS, observational=round(observational), claimed=claimed, true=true, lines=lines)
+
+
+def _draw(seed: int) -> Story:
+    """Return the story of one draw."""
     data = load_star(random_state=seed)
     new = data.test.drop_columns([str(data.treatment), data.outcome])
     outcomes, labels = data.test[data.outcome].to_numpy(), data.test[data.treatment].to_numpy()
@@ -72,13 +98,11 @@ def tell_star(seed: int, tell: Callable[[int], None] = lambda _: None) -> Story:
     for what, promise, method, study in asked:
         model = CounterfactualIntervals(method, alpha=ALPHA, random_state=seed)
         with warnings.catch_warnings():
-            warnings.simplefilter(
-                "ignore"
-            )  # the blind model is asked about pupils unlike its own, and that is the point
+            warnings.simplefilter("ignore")  # the blind model is asked about pupils unlike its own: that is the point
             model.fit(*study)
-            lines.append(Line(what, promise, coverage_report(model, new, outcomes, treatment=labels)))
-        tell(1)
-    return Story(len(data.observational), len(data.trial), len(data.test), claimed, true, lines)
+            arms = coverage_report(model, new, outcomes, treatment=labels)
+        lines.append(Line(what, promise, [arm.coverage for arm in arms], [arm.width for arm in arms]))
+    return Story(1, len(data.observational), len(data.trial), len(data.test), claimed, true, lines)
 
 
 def write_star(folder: str, seed: int) -> None:
