@@ -282,7 +282,7 @@ def demo(
     typer.echo(next_commands(files))
 
 
-@app.command()
+@app.command(short_help="The paper's tables, run anew.")
 def reproduce(
     table: Annotated[
         str,
