@@ -7,7 +7,6 @@ differences of protocol below.
 from __future__ import annotations
 
 import argparse
-import csv
 import os
 import sys
 import warnings
@@ -25,6 +24,7 @@ from confide.experiments import theorem_study
 from confide.experiments.confounding import Rejection, repeat_test
 from confide.experiments.coverage import Result, repeat_synthetic
 from confide.experiments.ratios import RatioError, gaussian_error
+from confide.experiments.reproduction.csvs import read_rows, write_rows
 from confide.experiments.reproduction.published import published
 from confide.experiments.theorem import check_claim
 from confide.ratio import RATIOS
@@ -282,26 +282,12 @@ def theorem_page() -> str:
 
 def write_csv(name: str, rows: list[dict[str, Any]]) -> None:
     """Write the repetitions."""
-    with (DOCS / name).open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
+    write_rows(DOCS / name, rows, list(rows[0]))
 
 
 def read_csv(name: str) -> list[dict[str, Any]]:
     """Return the repetitions, numbers as numbers."""
-    with (DOCS / name).open(encoding="utf-8", newline="") as file:
-        return [{key: number(value) for key, value in row.items()} for row in csv.DictReader(file)]
-
-
-def number(text: str) -> Any:
-    """Return the number that the text is, or the text."""
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    return text
+    return read_rows(DOCS / name)
 
 
 def escape(text: str) -> str:
