@@ -12,13 +12,15 @@ from pathlib import Path
 
 from confide.experiments.reproduction.page import make_page
 from confide.experiments.reproduction.tables import TABLES
+from confide.files import atomic_write
 
 DOCS = Path(__file__).parents[1] / "docs"
 
 
 def take(source: Path, folder: Path) -> None:
-    """Copy the results of a run: its tables, figures and times."""
-    folder.mkdir(exist_ok=True)
+    """Copy the results of a run, tables, figures and times, in place of those of an earlier one."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
     for name in [f"{table}.{kind}" for table in TABLES for kind in ("csv", "png")] + ["times.csv"]:
         if (source / name).is_file():
             shutil.copyfile(source / name, folder / name)
@@ -46,4 +48,5 @@ if __name__ == "__main__":
         take(arguments.source, folder)
     if not folder.is_dir():
         sys.exit(f"{folder} is not there: run `confide reproduce all`, then `make reproduction-page FROM=folder`.")
-    page.write_text(make_page(folder), encoding="utf-8")
+    with atomic_write(page) as file:
+        file.write(make_page(folder).encode())

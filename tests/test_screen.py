@@ -117,7 +117,7 @@ def test_what_to_type_next():
 
 
 def synthetic_row(method, target, **figures):
-    known = {"d": 1, "m": 250, "ratio": "", "seed": 0, "tested": 9, "infinite": 0.0, "whole": 0.0}
+    known = {"d": 1, "m": 250, "ratio": "", "seed": 0, "tested": 9, "infinite": 0.0, "edge": 0.0}
     return {**known, "method": method, "target": target, "coverage": 0.9, "width": 0.5, **figures}
 
 

@@ -3,6 +3,7 @@ import pytest
 from scipy import stats
 
 from confide.datasets import Dataset, simulate_ratings
+from confide.datasets.ratings import rating_probabilities
 
 
 def pairs(table):
@@ -86,3 +87,17 @@ def test_hidden_confounding_raises_ratings_at_equal_items_and_none_at_0():
 def test_bad_arguments(params, message):
     with pytest.raises(ValueError, match=message):
         simulate_ratings(**{"n_users": 20, "n_items": 10, "random_a_user": 5, **params})
+
+
+def test_the_probabilities_are_those_of_random_ratings():
+    """Over random pairs, each rating is as frequent as it is probable, where it is improbable and where it is not."""
+    data = simulate_ratings(2000, 100, random_state=3)
+    both = [np.concatenate([part[name] for part in (data.trial, data.test)]) for name in ("user", "item", "rating")]
+    user, item, rating = both
+    probabilities = rating_probabilities(user, item, 2000, 100, random_state=3)
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1)
+    for value in range(1, 6):
+        expected = probabilities[:, value - 1]
+        for rows in (expected < np.median(expected), expected >= np.median(expected)):
+            spread = np.sqrt((expected[rows] * (1 - expected[rows])).sum())
+            assert abs((rating[rows] == value).sum() - expected[rows].sum()) < 4.5 * spread

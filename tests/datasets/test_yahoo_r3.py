@@ -82,6 +82,15 @@ def test_truncated_files(small, name):
         load_yahoo_r3(small)
 
 
+def test_the_order_of_lines_changes_nothing(small):
+    before = load_yahoo_r3(small, trial_size=2, random_state=0)
+    for name in (TRAIN, TEST):
+        lines = (small / name).read_text(encoding="ascii").splitlines()
+        (small / name).write_text("\n".join(lines[::-1]) + "\n", encoding="ascii")
+    after = load_yahoo_r3(small, trial_size=2, random_state=0)
+    assert (after.observational, after.trial, after.test) == (before.observational, before.trial, before.test)
+
+
 def test_swapped_files(small, monkeypatch):
     monkeypatch.setattr(yahoo_r3, "SELECTED", 13)
     train, test = (small / name for name in (TRAIN, TEST))

@@ -1,11 +1,13 @@
 """The oracle's width, computed once more by brute force."""
 
+import itertools
+
 import numpy as np
 import pytest
 from scipy.stats import norm
 
 from confide.datasets import synthetic
-from confide.experiments.oracle import oracle_width, population, shortest_lengths
+from confide.experiments.oracle import oracle_values, oracle_width, population, shortest_lengths
 
 
 def draws(d, count, seed=0):
@@ -59,3 +61,14 @@ def test_the_population_is_the_generators():
 def test_an_unknown_target():
     with pytest.raises(ValueError, match=r"target 'Y\(2\)' is unknown; did you mean"):
         oracle_width("Y(2)", rows=2)
+
+
+def test_the_fewest_values_by_trying_all_sets():
+    """Three x of three values: no choice of sets that holds as much has fewer values."""
+    probabilities = np.random.default_rng(0).dirichlet([1, 1, 1], 3)
+    taken = oracle_values(probabilities, 0.2)
+    held = probabilities[taken].sum() / 3
+    assert held >= 0.8
+    every = np.array(list(itertools.product([False, True], repeat=9))).reshape(-1, 3, 3)
+    enough = [each.sum() for each in every if (probabilities * each).sum() / 3 >= 0.8]
+    assert taken.sum() == min(enough)

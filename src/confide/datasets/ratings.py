@@ -6,6 +6,7 @@ from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.stats import norm
 
 from confide.checks import check_count
 from confide.datasets.rating_files import HIGHEST, LOWEST, as_dataset
@@ -83,10 +84,7 @@ def simulate_ratings(
 
     world, random_seed, chosen_seed, split_seed = spawn_seeds(random_state, 4)
     rng = np.random.default_rng(world)
-    quality = ITEM * rng.standard_normal(items)
-    liking = MEAN + USER * rng.standard_normal((users, 1)) + quality
-    scale = np.sqrt(TASTE) * dimension**-0.25
-    liking += (scale * rng.standard_normal((users, dimension))) @ (scale * rng.standard_normal((dimension, items)))
+    liking, quality = _expected_liking(rng, users, items, dimension)
     hidden = rng.standard_normal((users, items))
     liking += HIDDEN * hidden + NOISE * rng.standard_normal((users, items))
     ratings = np.clip(np.rint(liking), LOWEST, HIGHEST).astype(np.int64)
@@ -103,6 +101,37 @@ def simulate_ratings(
     chosen[np.argpartition(keys.ravel(), -selected)[-selected:]] = True
     parts = (_rows(ratings, mask) for mask in (chosen.reshape(users, items), random))
     return as_dataset(*parts, trial_size=trial_size, random_state=split_seed)
+
+
+def rating_probabilities(
+    user: NDArray[np.int64],
+    item: NDArray[np.int64],
+    n_users: int = 5400,
+    n_items: int = 1000,
+    *,
+    dimensions: int = 4,
+    random_state: Any = 0,
+) -> NDArray[np.float64]:
+    """Return the probabilities of the ratings 1 to 5 at pairs of `simulate_ratings`, the hidden confounder unknown.
+
+    The other parameters must be those of the simulation; an instance of RandomState would have moved on in between.
+    """
+    world = spawn_seeds(random_state, 4)[0]
+    liking, _ = _expected_liking(np.random.default_rng(world), n_users, n_items, dimensions)
+    between = np.arange(LOWEST, HIGHEST) + 0.5  # where the rating changes
+    below = norm.cdf((between - liking[user, item][:, None]) / np.hypot(HIDDEN, NOISE))
+    return np.diff(below, axis=1, prepend=0.0, append=1.0)
+
+
+def _expected_liking(
+    rng: np.random.Generator, users: int, items: int, dimension: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return each pair's liking without what is new for the pair, and the quality of items in it."""
+    quality = ITEM * rng.standard_normal(items)
+    liking = MEAN + USER * rng.standard_normal((users, 1)) + quality
+    scale = np.sqrt(TASTE) * dimension**-0.25
+    liking += (scale * rng.standard_normal((users, dimension))) @ (scale * rng.standard_normal((dimension, items)))
+    return liking, quality
 
 
 def _rows(ratings: NDArray[np.int64], mask: NDArray[np.bool_]) -> NDArray[np.int64]:

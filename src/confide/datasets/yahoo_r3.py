@@ -45,7 +45,7 @@ def load_yahoo_r3(
     ----------
     path : path
         Directory with ``ydata-ymusic-rating-study-v1_0-train.txt`` and ``…-test.txt`` as they were published: lines of
-        user, song and rating between tabs. The numbers of rows are verified.
+        user, song and rating between tabs. The numbers of rows are verified; their order changes nothing.
     drop_duplicates : bool, default True
         Leave pairs that stand in both files out of the random part.
     trial_size : int, default 21600
@@ -73,7 +73,7 @@ def load_yahoo_r3(
 
 
 def _read(path: Path, users: int, expected: int) -> NDArray[np.int64]:
-    """Return the ratings by surveyed users in one file, one row (user, item, rating) each."""
+    """Return the ratings by surveyed users in one file, one row (user, item, rating) each, by user and item."""
     ratings = read_integers(path, 3, "\t")
     check_between(path, "user", ratings[:, :1], 1, users, SWAPPED)
     check_between(path, "song", ratings[:, 1:2], 1, ITEMS)
@@ -91,4 +91,4 @@ def _read(path: Path, users: int, expected: int) -> NDArray[np.int64]:
         raise ValueError(
             f"{path}: expected {expected:,} ratings by users 1 to {SURVEYED:,}, got {len(kept):,}. {SWAPPED}"
         )
-    return kept
+    return kept[np.lexsort((kept[:, 1], kept[:, 0]))]

@@ -1,4 +1,4 @@
-"""What an oracle needs that knows p(y|x) of the paper's synthetic data.
+"""What an oracle needs that knows p(y|x), of the paper's synthetic data or of a few values.
 
 To cover 1-α on average over x, as promises here are meant, the least mean length is that of the sets {y: p(y|x) ≥ λ},
 with one λ for all x. To cover 1-α at every x it takes the shortest interval that holds 1-α of p(y|x), which is longer.
@@ -56,6 +56,23 @@ def oracle_width(
     likeliest = np.sort(densities, axis=None)[::-1]
     held = np.cumsum(likeliest) / densities.sum()
     return float(np.searchsorted(held, 1 - float(check_alpha(alpha))) / len(X) * (outcome[1] - outcome[0]))
+
+
+def oracle_values(probabilities: NDArray[np.float64], alpha: float = 0.1) -> NDArray[np.bool_]:
+    """Return which values an oracle takes, one row an x: the fewest on average that hold 1-α of all outcomes.
+
+    Parameters
+    ----------
+    probabilities : (n, k) array
+        Of the k values of the outcome, given each of n equally likely x.
+    alpha : float
+        Miscoverage level.
+    """
+    likeliest = np.argsort(-probabilities, axis=None, kind="stable")
+    held = np.cumsum(probabilities.ravel()[likeliest]) / len(probabilities)
+    taken = np.zeros(probabilities.size, dtype=bool)
+    taken[likeliest[: np.searchsorted(held, 1 - float(check_alpha(alpha))) + 1]] = True
+    return taken.reshape(probabilities.shape)
 
 
 def population(rows: int, d: int) -> NDArray[np.float64]:

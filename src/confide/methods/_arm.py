@@ -53,9 +53,13 @@ class Arm:
         """The outcomes of both sources."""
         return np.concatenate([self.observational.y, self.trial.y])
 
-    def split(self, rows: Rows) -> tuple[Rows, Rows]:
-        """Return fit rows and calibration rows, of the trial's or of observational ones."""
-        return split(rows, self.shares[rows is self.trial], self.split_seed)
+    def split_observational(self) -> tuple[Rows, Rows]:
+        """Return the observational rows that fit and those that calibrate."""
+        return split(self.observational, self.shares[0], self.split_seed)
+
+    def split_trial(self) -> tuple[Rows, Rows]:
+        """Return the trial's rows that fit and those that calibrate."""
+        return split(self.trial, self.shares[1], self.split_seed)
 
 
 class ArmEstimator(BaseEstimator, ABC):
@@ -174,7 +178,7 @@ class ArmEstimator(BaseEstimator, ABC):
             "does. Give observational rows of this treatment, or use naive.",
             stacklevel=6,
         )
-        fit, calibration = arm.split(arm.trial)
+        fit, calibration = arm.split_trial()
         self.base_ = self._learn(fit, arm)
         self.calibration_ = self._calibrate(calibration)
 

@@ -57,6 +57,6 @@ class Naive(ArmEstimator):
         self.random_state = random_state
 
     def _fit(self, arm: Arm) -> None:
-        fit, calibration = arm.split(arm.trial)
+        fit, calibration = arm.split_trial()
         self.base_ = self._learn(fit, arm)
         self.calibration_: Calibration = self._calibrate(calibration)

@@ -93,12 +93,12 @@ class PooledDR(ArmEstimator):
             raise ValueError(f"solve={self.solve!r} is unknown; {suggest(self.solve, SOLVES)}")
         check_base_on(self.base_on)
         self._guard_alpha()
-        trial_fit, trial_calibration = arm.split(arm.trial)
+        trial_fit, trial_calibration = arm.split_trial()
         if len(arm.observational) < 2:
             self._fit_on_trial_alone(arm)
             self.ratio_, self.trial_calibration_ = None, self.calibration_
             return
-        fit, calibration = arm.split(arm.observational)
+        fit, calibration = arm.split_observational()
         ratio = ClassifierRatio() if self.ratio is None else self.ratio
         self.ratio_ = self._learn_ratio(ratio, trial_fit.joined(), fit.joined(), arm)
         self.base_ = self._learn_on(self.base_on, fit, trial_fit, arm)

@@ -76,7 +76,7 @@ class Transfer(ArmEstimator):
             return
         fit, calibration = arm.trial, arm.trial
         if self.base_on != "observational":
-            fit, calibration = arm.split(arm.trial)
+            fit, calibration = arm.split_trial()
         if self.base_on == "weighted":
             self.ratio_ = self._learn_ratio(ClassifierRatio(), fit.joined(), arm.observational.joined(), arm)
         self.base_ = self._learn_on(self.base_on, arm.observational, fit, arm)

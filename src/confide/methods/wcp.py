@@ -9,7 +9,7 @@ import numpy as np
 from confide.methods._arm import Arm, Weighted, weighs_outcome
 from confide.ratio import ClassifierRatio, PropensityRatio, check_ratio
 from confide.ratio.propensity import logistic_regression, without
-from confide.splits import Rows, join
+from confide.splits import Rows, join, split
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -59,7 +59,7 @@ class WCP(Weighted):
         self.ratio = ratio
 
     def _fit(self, arm: Arm) -> None:
-        fit, calibration = arm.split(arm.observational)
+        fit, calibration = arm.split_observational()
         if arm.population is None:
             everyone, default = self._trial_covariates(arm), _logistic_contrast()
         else:
@@ -84,7 +84,8 @@ def _fit_rows_of_all_arms(arm: Arm, fit: Rows) -> NDArray[np.float64]:
     """Return the observational fit rows of all arms: this arm's, and the same share of the others'."""
     others = without(np.asarray(arm.population, dtype=np.float64), arm.observational.X)
     if len(others) > 1:
-        others = arm.split(Rows(others, np.zeros(len(others))))[0].X
+        share, _ = arm.shares
+        others = split(Rows(others, np.zeros(len(others))), share, arm.split_seed)[0].X
     return np.concatenate([others, fit.X])
 
 

@@ -109,8 +109,8 @@ class WSCPDR(ArmEstimator):
         if self.refit and self.base_on != "observational":
             raise ValueError(f"refit=True fits on observational rows: base_on must be so too, got {self.base_on!r}.")
         self._stage_alphas()
-        fit, calibration = arm.split(arm.observational)
-        trial_fit, trial_calibration = arm.split(arm.trial)
+        fit, calibration = arm.split_observational()
+        trial_fit, trial_calibration = arm.split_trial()
         ratio = ClassifierRatio() if self.ratio is None else self.ratio
         self.ratio_ = self._learn_ratio(ratio, trial_fit.joined(), fit.joined(), arm)
         self.base_ = self._learn_on(self.base_on, fit, trial_fit, arm)

@@ -113,7 +113,7 @@ class WTCPDR(Weighted):
                 f"refit=True with score={self.score!r} needs a base model: the automatic one chooses by squared error. "
                 "Give base=HistGradientBoostingRegressor(), for one."
             )
-        fit, calibration = arm.split(arm.observational)
+        fit, calibration = arm.split_observational()
         ratio = ClassifierRatio() if self.ratio is None else self.ratio
         ratio_rows = fit if self.ratio_rows == "fit" else arm.observational
         self.ratio_ = self._learn_ratio(ratio, arm.trial.joined(), ratio_rows.joined(), arm)

@@ -3,13 +3,19 @@
 import csv
 import math
 from pathlib import Path
+from typing import ClassVar
 
+import numpy as np
 import pytest
+from sklearn.dummy import DummyRegressor
 
 from confide.experiments.reproduction import TABLES, Reproduction, figures, rating_tables, synthetic_tables
 from confide.experiments.reproduction.csvs import read_rows
-from confide.experiments.reproduction.protocols import PROTOCOLS, SIMULATED
+from confide.experiments.reproduction.protocols import NOT_YAHOO, PROTOCOLS
 from confide.experiments.reproduction.runs import Part
+from confide.ratio import OracleRatio
+from confide.recommend import MatrixFactorization
+from confide.splits import Rows
 from small_reproduction import SMALL, write_coat, write_yahoo
 
 PNG = b"\x89PNG"
@@ -52,6 +58,27 @@ def test_the_effect_is_the_difference_of_the_arms(synthetic):
     for name in ("naive", "wcp", "transfer", "transfer-centred", "pooled-dr"):
         assert widths[name, "ITE"] == pytest.approx(widths[name, "Y(0)"] + widths[name, "Y(1)"], abs=1e-5)
     assert "each at α as in the paper" in synthetic["table2"].ours
+
+
+def test_plain_models_on_the_trial_alone_stand_beside_naive(synthetic):
+    for name in ("table2", "nested", "dimension", "trial-size"):
+        assert {"constant, trial alone", "ridge, trial alone"} <= set(methods(synthetic[name]))
+
+
+def test_intervals_that_end_where_the_search_did_are_counted(synthetic):
+    """A search that reaches no outcome has all its intervals at its ends; other methods have none."""
+    rows = synthetic["table2"].rows
+    assert all(row["edge"] == 0 for row in rows if row["method"] in ("naive", "transfer", "wscp-dr-exact"))
+    searched = [row["edge"] for row in rows if row["method"] == "wtcp-dr" and row["target"] != "ITE"]
+    assert all(0 <= share <= 1 for share in searched)
+    task = synthetic_tables.refit_tasks(SMALL, 1)[0]
+    rows = [
+        {"arm": arm, "seed": 0, "row": place, "lower": middle - reach, "upper": middle + reach, "truth": middle}
+        for arm, middle in enumerate([0.3, 0.9])
+        for place, reach in enumerate([9.0, 0.01])
+    ]
+    joined = synthetic_tables.join_refits([Part(task, rows, 0.0)])
+    assert [row["edge"] for row in joined] == [0.5, 0.5, 0.0]
 
 
 def test_nested_has_both_forms_and_the_transductive_method(synthetic):
@@ -137,14 +164,15 @@ def test_jobs_change_nothing(tmp_path):
 RATED = {"coverage", "width", "infinite", "clipped", "ratings"}
 
 
-def check_ratings(found, cells=1):
+def check_ratings(found, cells=1, oracle=False):
     for row in found.rows:
         assert set(row) >= RATED
         assert 0 <= row["clipped"] <= 4
         assert 0 <= row["ratings"] <= 5
         assert row["infinite"] > 0 or row["clipped"] <= row["width"] + 1e-6
-    assert list(dict.fromkeys(row["method"] for row in found.rows)) == list(rating_tables.METHODS)
-    assert len(found.rows) == cells * len(rating_tables.METHODS)
+    expected = [*rating_tables.METHODS, *["oracle"] * oracle]
+    assert list(dict.fromkeys(row["method"] for row in found.rows)) == expected
+    assert len(found.rows) == cells * len(expected)
 
 
 @pytest.fixture
@@ -169,10 +197,10 @@ def test_coat_and_its_splits(coat_folder, tmp_path):
 
 def test_without_yahoos_files_ratings_are_simulated_and_say_so(tmp_path):
     (found,) = reproduce("yahoo", tmp_path)
-    check_ratings(found)
+    check_ratings(found, oracle=True)
     assert {row["data"] for row in found.rows} == {"simulated"}
-    assert SIMULATED in found.title
-    assert found.notes == [SIMULATED]
+    assert NOT_YAHOO in found.title
+    assert found.notes == [NOT_YAHOO]
 
 
 def test_with_yahoos_files_nothing_is_simulated(tmp_path, monkeypatch):
@@ -203,6 +231,32 @@ def test_the_sets_of_ratings_are_exact(tmp_path):
     row = next(row for row in found.rows if row["method"] == "wtcp-dr")
     assert row["width"] == row["clipped"]
     assert row["ratings"] <= row["width"] + 1
+
+
+class Recording(DummyRegressor):
+    """A constant that keeps what it has seen."""
+
+    seen: ClassVar = []
+
+    def fit(self, X, y):
+        self.seen.append((X, y))
+        return super().fit(X, y)
+
+
+def test_penalties_are_chosen_by_the_rows_that_fit():
+    """`estimators` splits the observational ratings as the methods do: no calibration row chooses a penalty."""
+    rng = np.random.default_rng(0)
+    pairs = rng.permutation(np.argwhere(np.ones((30, 20))))[:200].astype(float)
+    observational, trial = Rows(pairs[:150], rng.integers(1, 6, 150).astype(float)), pairs[150:]
+    made = rating_tables.estimators(observational, 2, 0.5, seed=3)
+    chosen = made["wscp-dr-exact"].second_stage[0].estimator
+    arm = made["wtcp-dr"].set_params(base=Recording(), ratio=OracleRatio(lambda rows: np.ones(len(rows))))
+    X, y = np.concatenate([observational.X, trial]), np.concatenate([observational.y, rng.integers(1, 6, 50)])
+    arm.fit(X, y, trial=np.arange(200) >= 150)
+    ((fitted, outcomes),) = Recording.seen
+    assert len(fitted) == 120
+    again = MatrixFactorization(2, random_state=3).fit(fitted, outcomes)
+    np.testing.assert_array_equal(again.predict(trial), chosen.predict(trial))
 
 
 def test_every_table_has_a_protocol():

@@ -71,7 +71,7 @@ def test_parts_of_another_digest_are_not_taken(tmp_path, monkeypatch, change):
     elif change == "library":
         monkeypatch.setattr(runs, "version", lambda _: "9.9")
     elif change == "edition":
-        monkeypatch.setattr(runs, "EDITION", 99)
+        monkeypatch.setitem(runs.EDITIONS, other.kind, 99)
     else:
         other = Task(squares, "upto3-seed0", {"upto": 4, "seed": 0})
     assert read(other, tmp_path) is None

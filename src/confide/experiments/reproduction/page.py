@@ -23,20 +23,22 @@ SEEDS = 5
 INTRODUCTION = """\
 Every table and figure of the paper, run by `confide reproduce all`; this page is made from its CSV files by \
 `make reproduction-page`, sentences on results included, and not edited. Figures are mean ± standard deviation over \
-seeds; α = 0.1. They *differ* where means are more than two standard errors apart. Coverage is called **below 0.9** \
-where a one-sided t test over seeds rejects 0.9 at 5 %, each line by itself: of twenty lines that keep 0.9 one would \
-be called so by chance. All methods see the same rows. **Holds** says that nothing here speaks against a claim."""
+seeds; α = 0.1. They *differ* where means are more than two standard errors apart, the paper's taken over five \
+repetitions as in its code. Coverage is called **below 0.9**, and a width smaller *beyond noise*, where a one-sided t \
+test over seeds says so at 5 %, each by itself: of twenty lines that keep 0.9 one would be called below by chance, and \
+with five seeds a shortfall of less than about one standard deviation between seeds is not seen. All methods see the \
+same rows. **Holds** says that nothing here speaks against a claim, no more."""
 REFERENCE = """\
-The paper's public code was run with its own library versions and five seeds, on both synthetic tables. Its Naive, \
-WCP and wSCP-DR rows come out equal to the published ones to three decimals: the published figures are that code's, \
-and depend on the following. We neither copy this nor chase its figures.
+The paper's public code was run with its own library versions and five seeds, on both synthetic tables. Its Naive and \
+wSCP-DR rows come out equal to the published ones to three decimals: the published figures are that code's, and depend \
+on the following. We neither copy this nor chase its figures.
 
 - Its weighted quantile picks the same rank whatever the calibration weights are; levels are capped at 0.999, nothing \
 stands at +∞, and the unweighted quantile is interpolated.
 - WCP trains on three quarters of its calibration rows.
 - `exact` computes the offset of its second stage and does not apply it, and runs at α/2 like wTCP-DR; the others \
 run at α: methods are compared at different levels.
-- Rows called MLP use a kernel ratio, which in 31 of 40 fits is nearly blind to y; columns are not scaled.
+- Rows of wSCP-DR called MLP use a kernel ratio, which in 31 of 40 fits is nearly blind to y; columns are not scaled.
 - 10-tree quantile forests and conformalised quantiles for most methods, not gradient boosting and |μ̂ - y|; medians \
 over two folds; test rows from the observational sample, and nested effects fitted on rows that include them.
 - wTCP-DR looks for outcomes only between the trial's smallest and largest, and takes 9 to 10 hours of one core a \

@@ -13,8 +13,10 @@ from sklearn.pipeline import make_pipeline
 
 from confide.datasets import coat, load_coat, load_yahoo_r3, simulate_ratings, yahoo_r3
 from confide.datasets.rating_files import find_files
+from confide.datasets.ratings import rating_probabilities
+from confide.experiments.oracle import oracle_values
 from confide.experiments.reproduction.runs import Row, Task
-from confide.experiments.reproduction.settings import ALPHA, RATINGS_SHARE
+from confide.experiments.reproduction.settings import ALPHA, COAT, DIGITS, ORACLE, RATINGS_SHARE, SIMULATED, YAHOO
 from confide.intervals import InfiniteIntervalWarning, Intervals
 from confide.learners import AutoRegressor, fit_once, sharing_fits
 from confide.methods.registry import method
@@ -38,9 +40,6 @@ PAPER = ("wscp-dr-inexact", "wscp-dr-exact", "wscp-dr*-inexact", "wscp-dr*-exact
 OURS = ("wtcp-dr", "transfer", "transfer-centred", "wscp-dr-calibrated", "pooled-dr")
 CONSTANT, ADDITIVE = "constant, trial alone", "additive, trial alone"
 METHODS = (*PAPER, *OURS, CONSTANT, ADDITIVE)
-# Whose ratings.
-COAT, YAHOO, SIMULATED = "Coat", "Yahoo! R3", "simulated"
-DIGITS = 6
 
 
 def coat_tasks(
@@ -63,7 +62,12 @@ def yahoo_tasks(settings: Settings, seeds: int, where: str | os.PathLike[str] | 
     """Return the repetitions on Yahoo! R3, or on simulated ratings without its files."""
     sizes: Row = {"fit": settings.yahoo[0], "calibration": settings.yahoo[1], "factors": settings.factors}
     if where is None:
-        return _tasks("simulated", SIMULATED, seeds, {**sizes, "users": settings.users, "items": settings.items})
+        known = {"users": settings.users, "items": settings.items}
+        oracles = [
+            Task(oracle_ratings, f"seed{seed}", {"trial": sum(settings.yahoo), **known, "seed": seed})
+            for seed in range(seeds)
+        ]
+        return _tasks("simulated", SIMULATED, seeds, {**sizes, **known}) + oracles
     return _tasks("yahoo", YAHOO, seeds, sizes, where, settings)
 
 
@@ -122,6 +126,24 @@ def rating_cell(
             known = {"data": data, "fit": fit, "calibration": calibration, "method": name, "seed": seed}
             rows.append({**known, "target": "rating", **_figures(arm, test)})
     return rows
+
+
+def oracle_ratings(users: int, items: int, trial: int, seed: int) -> list[Row]:
+    """Return coverage and size of the sets of an oracle that knows how likely each simulated rating is."""
+    test = _rows(load(SIMULATED, "", trial, seed, users, items).test)
+    user, item = test.X.T.astype(np.int64)
+    sets = oracle_values(rating_probabilities(user, item, users, items, random_state=seed), ALPHA)
+    lowest, highest = sets.argmax(axis=1), len(VALUES) - 1 - sets[:, ::-1].argmax(axis=1)
+    width = round(float(np.where(sets.any(axis=1), highest - lowest, 0).mean()), DIGITS)
+    found = {
+        "tested": len(test),
+        "coverage": round(float(sets[np.arange(len(test)), test.y.astype(np.int64) - VALUES[0]].mean()), DIGITS),
+        "width": width,
+        "infinite": 0.0,
+        "clipped": width,
+        "ratings": round(float(sets.sum(axis=1).mean()), DIGITS),
+    }
+    return [{"data": SIMULATED, "method": ORACLE, "seed": seed, "target": "rating", **found}]
 
 
 def load(data: str, where: str, trial: int, seed: int, users: int = 0, items: int = 0) -> Dataset:

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 from confide.checks import check_count, suggest
 from confide.experiments.reproduction import figures
 from confide.experiments.reproduction.csvs import read_rows, write_rows
-from confide.experiments.reproduction.protocols import PROTOCOLS, SIMULATED
-from confide.experiments.reproduction.rating_tables import COAT, YAHOO, load
+from confide.experiments.reproduction.protocols import NOT_YAHOO, PROTOCOLS
+from confide.experiments.reproduction.rating_tables import load
 from confide.experiments.reproduction.runs import Part, Row, Task, run
-from confide.experiments.reproduction.settings import Settings
+from confide.experiments.reproduction.settings import COAT, YAHOO, Settings
 from confide.experiments.reproduction.summary import Line, lines, seeds_of, unbounded, why
 from confide.experiments.reproduction.tables import TABLES, Sources, Table
 
@@ -181,11 +181,11 @@ def reproduced(name: str, rows: list[Row], settings: Settings | None = None) -> 
     title = TABLES[name].title
     return Reproduced(
         name=name,
-        title=f"{title}: {SIMULATED}" if simulated else title,
+        title=f"{title}: {NOT_YAHOO}" if simulated else title,
         seeds=seeds_of(rows),
         paper=protocol.paper,
         ours=protocol.ours.format(**vars(settings or Settings())),
-        notes=[SIMULATED] * simulated + unbounded(found),
+        notes=[NOT_YAHOO] * simulated + unbounded(found),
         rows=rows,
         lines=found,
         reasons=why(name, found),

@@ -5,6 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 ALPHA = 0.1
+# Digits of a figure in the CSV files.
+DIGITS = 6
+# What knows p(y|x), among the methods.
+ORACLE = "oracle"
+# Whose ratings.
+COAT, YAHOO, SIMULATED = "Coat", "Yahoo! R3", "simulated"
 # Share of observational ratings that calibrate, as the paper has it; of all other rows half calibrate.
 RATINGS_SHARE = 0.2
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from confide.experiments.reproduction.protocols import reason
 from confide.experiments.reproduction.published import published_figure
+from confide.experiments.reproduction.settings import SIMULATED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -53,12 +54,14 @@ class Line:
         Repetitions in which it had too few rows to answer.
     coverage, width : Spread or None
         Ours; the width is that of finite intervals. None: not measured, or refused.
-    infinite, whole : float
-        Share of infinite intervals, and of sets that are all that was searched.
+    infinite, edge : float
+        Share of infinite intervals, and of those that end where the search for outcomes ended.
     paper_coverage, paper_width : Spread or None
         The paper's.
     more : dict
         Ratings: the width clipped to the scale, and the number of ratings in a set.
+    comparable : bool
+        Whether both figures are of the same data.
     """
 
     group: str
@@ -69,22 +72,25 @@ class Line:
     coverage: Spread | None
     width: Spread | None
     infinite: float
-    whole: float
+    edge: float
     paper_coverage: Spread | None
     paper_width: Spread | None
     more: dict[str, Spread] = field(default_factory=dict)
+    comparable: bool = True
 
     @property
     def differs(self) -> bool:
-        """Whether our mean and the paper's are further apart than two standard errors."""
+        """Whether our mean and the paper's, of the same data, are further apart than two standard errors."""
+        if not self.comparable:
+            return False
         pairs = ((self.coverage, self.paper_coverage), (self.width, self.paper_width))
         return any(_apart(ours, paper, self.seeds) for ours, paper in pairs)
 
 
 def _apart(ours: Spread | None, paper: Spread | None, seeds: int) -> bool:
-    if ours is None or paper is None:
+    if ours is None or paper is None or math.isnan(ours.sd):  # one seed tells no difference
         return False
-    mine = 0.0 if math.isnan(ours.sd) else ours.sd**2 / seeds
+    mine = ours.sd**2 / seeds
     return not abs(ours.mean - paper.mean) <= APART * math.sqrt(mine + paper.sd**2 / PAPER_SEEDS)
 
 
@@ -140,10 +146,11 @@ def _line(table: str, group: str, method: str, target: str, rows: list[Row]) -> 
         coverage=Spread.of(row["coverage"] for row in measured),
         width=width,
         infinite=fmean([row["infinite"] for row in measured] or [0.0]),
-        whole=fmean([row.get("whole") or 0.0 for row in measured] or [0.0]),
+        edge=fmean([row.get("edge") or 0.0 for row in measured] or [0.0]),
         paper_coverage=None if coverage is None else Spread(*coverage),
         paper_width=None if paper_width is None else Spread(*paper_width),
         more={key: Spread(*_pair(measured, key)) for key in ("clipped", "ratings") if measured and key in measured[0]},
+        comparable=all(row.get("data") != SIMULATED for row in rows),
     )
 
 
@@ -159,22 +166,31 @@ def seeds_of(rows: list[Row]) -> int:
 
 def why(table: str, found: list[Line]) -> list[tuple[str, str]]:
     """Return the methods whose figures differ from the paper's, those with one reason together, and the reason."""
-    together: dict[str, list[str]] = {}
-    for method in dict.fromkeys(line.method for line in found if line.differs):
-        together.setdefault(reason(table, method), []).append(method)
+    together: dict[str, dict[str, None]] = {}
+    for line in found:
+        if line.differs:
+            together.setdefault(reason(table, line.method, line.group), {})[line.method] = None
     return [(", ".join(methods), text) for text, methods in together.items() if text]
 
 
 def unbounded(found: list[Line]) -> list[str]:
-    """Return, for methods that search, how many sets are all that was searched: they would be wider if it were."""
-    most: dict[str, float] = {}
+    """Return, for methods that search, how many intervals end where the search did: a wider one would widen them."""
+    shares: dict[str, list[float]] = {}
     for line in found:
-        most[line.method] = max(line.whole, most.get(line.method, 0.0))
+        if line.target != "ITE":
+            shares.setdefault(line.method, []).append(line.edge)
     return [
-        f"{method}: up to {share:.1%} of the sets in a cell are all that was searched, which bounds their width."
-        for method, share in most.items()
-        if share
+        f"{method}: {_span(mine)} of the intervals for an outcome end where the search for outcomes ended, which "
+        "bounds their width."
+        for method, mine in shares.items()
+        if any(mine)
     ]
+
+
+def _span(shares: list[float]) -> str:
+    """Return the least and the largest share."""
+    low, high = (f"{share:.0%}" for share in (min(shares), max(shares)))
+    return low if low == high else f"{low} to {high}"
 
 
 def shown(spread: Spread | None, digits: int = 3) -> str:

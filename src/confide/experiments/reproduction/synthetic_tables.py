@@ -6,16 +6,18 @@ import copy
 import warnings
 from contextlib import contextmanager
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.ensemble import GradientBoostingRegressor
 
+from confide.conformal.transductive import widened_range
 from confide.effects import Nested, difference
-from confide.experiments.comparison import Setting, synthetic_settings
+from confide.experiments.comparison import BASELINES, Setting, synthetic_settings
 from confide.experiments.oracle import oracle_width
 from confide.experiments.reproduction.runs import Row, Task
-from confide.experiments.reproduction.settings import ALPHA
+from confide.experiments.reproduction.settings import ALPHA, DIGITS, ORACLE
 from confide.intervals import InfiniteIntervalWarning, Intervals
 from confide.learners import sharing_fits
 from confide.methods.registry import method
@@ -24,7 +26,7 @@ from confide.ratio import ClassifierRatio, KernelRatio
 from confide.splits import Rows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -32,17 +34,20 @@ if TYPE_CHECKING:
     from confide.experiments.reproduction.settings import Settings
     from confide.methods._arm import ArmEstimator
 
-# The paper's methods in the order of its Table 2, then ours.
+# The paper's methods in the order of its Table 2, then ours, and what any claim must beat.
 PAPER = ("wscp-dr-inexact", "wscp-dr-exact", "wtcp-dr", "wcp", "naive")
 OURS = ("transfer", "transfer-centred", "wscp-dr-calibrated", "pooled-dr")
-METHODS = PAPER + OURS
+PLAIN = {f"{name}, trial alone": BASELINES[name] for name in ("constant", "ridge")}
+METHODS = (*PAPER, *OURS, *PLAIN)
 REFITS = "wtcp-dr, refits"
-ORACLE = "oracle"
 RATIOS: dict[str, Any] = {"MLP": ClassifierRatio, "kernel": KernelRatio}
 # What has a density ratio to exchange.
 WEIGHTED = ("wscp-dr-inexact", "wscp-dr-exact", "wtcp-dr", "wscp-dr-calibrated", "pooled-dr")
 FORMS = ("inexact", "exact")
-DIGITS = 6
+# An end this near to the search's, as a share of what was searched, is there: ends of refits are no finer.
+NEAR = 0.011
+# Between which outcomes was searched; False: nothing was.
+Edges = tuple[float, float] | Literal[False]
 
 
 def cell_tasks(settings: Settings, seeds: int, d: int, m: int, ratio: str = "MLP") -> list[Task]:
@@ -91,15 +96,27 @@ def synthetic_cell(n: int, m: int, d: int, n_test: int, ratio: str, seed: int) -
     rows = []
     with sharing_fits(), _quiet():
         for name in METHODS if ratio == "MLP" else WEIGHTED:
-            given = {"ratio": RATIOS[ratio]()} if name in WEIGHTED else {}
-            fitted = [_fitted(method(name, base=GradientBoostingRegressor(), **given), arm, seed) for arm in arms]
-            asked = zip(fitted, arms, strict=True)
-            sets = [None if one is None else one.predict_set(arm.test.X) for one, arm in asked]
-            hulls = [None if one is None else one.hull() for one in sets]
-            wholes = [None if one is None else one.whole for one in sets]
-            known = {"d": d, "m": m, "ratio": ratio if given else "", "method": name, "seed": seed}
-            rows += _rows_of_arms(known, hulls, [arm.test.y for arm in arms], wholes)
+            weighted = name in WEIGHTED
+            fitted = [_fitted(_unfitted(name, RATIOS[ratio]), arm, seed) for arm in arms]
+            asked = list(zip(fitted, arms, strict=True))
+            hulls = [None if one is None else one.predict_interval(arm.test.X) for one, arm in asked]
+            edges = [one is not None and one.searches() and _edges(arm) for one, arm in asked]
+            known = {"d": d, "m": m, "ratio": ratio if weighted else "", "method": name, "seed": seed}
+            rows += _rows_of_arms(known, hulls, [arm.test.y for arm in arms], edges)
     return rows
+
+
+def _unfitted(name: str, ratio: Any = ClassifierRatio) -> ArmEstimator:
+    """Return a method with the paper's base model, or a plain model on the trial alone."""
+    if name in PLAIN:
+        return method("naive", base=clone(PLAIN[name]))
+    given = {"ratio": ratio()} if name in WEIGHTED else {}
+    return method(name, base=GradientBoostingRegressor(), **given)
+
+
+def _edges(arm: Setting) -> tuple[float, float]:
+    """Return between which outcomes methods that search look for theirs."""
+    return widened_range(arm.y)
 
 
 def refitted_rows(n: int, m: int, d: int, n_test: int, arm: int, start: int, stop: int, seed: int) -> list[Row]:
@@ -125,7 +142,7 @@ def nested_effects(n: int, m: int, d: int, n_test: int, seed: int) -> list[Row]:
     rows = []
     with sharing_fits(), _quiet():
         for name in METHODS:
-            asked = (_fitted(method(name, base=GradientBoostingRegressor()), arm, seed) for arm in arms)
+            asked = (_fitted(_unfitted(name), arm, seed) for arm in arms)
             fitted = {label: one for label, one in enumerate(asked) if one is not None}
             known = {"d": d, "m": m, "ratio": "MLP" if name in WEIGHTED else "", "method": name, "seed": seed}
             known["target"] = "ITE"
@@ -162,8 +179,10 @@ def join_refits(parts: list[Part]) -> list[Row]:
         if not all(map(len, truths)):  # an arm that the method refused
             truths = [np.empty(0)] * 2
         hulls = [_hulls_of(arm) if len(truth) else None for arm, truth in zip(arms, truths, strict=True)]
-        known = {"d": 1, "m": parts[0].task.arguments["m"], "ratio": "MLP", "method": REFITS, "seed": seed}
-        joined += _rows_of_arms(known, hulls, truths, [None, None])
+        sizes = {name: parts[0].task.arguments[name] for name in ("n", "m", "d", "n_test")}
+        edges = [_edges(arm) for arm in synthetic_settings(**sizes, seed=seed)]
+        known = {"d": sizes["d"], "m": sizes["m"], "ratio": "MLP", "method": REFITS, "seed": seed}
+        joined += _rows_of_arms(known, hulls, truths, edges)
     return joined
 
 
@@ -190,30 +209,35 @@ def _fitted(unfitted: ArmEstimator, arm: Setting, seed: int) -> ArmEstimator | N
 
 
 def _rows_of_arms(
-    known: Row, hulls: list[Intervals | None], truths: list[NDArray[np.float64]], wholes: list[Any]
+    known: Row, hulls: list[Intervals | None], truths: list[NDArray[np.float64]], edges: Sequence[Edges]
 ) -> list[Row]:
-    """Return one row an arm, and one of their difference."""
+    """Return one row an arm, and one of their difference; ``edges`` are where each arm's search ends, if it has one."""
     control, treated = hulls
     effect = None if control is None or treated is None else difference(treated, control)
     answers = [
-        ("Y(0)", control, truths[0], wholes[0]),
-        ("Y(1)", treated, truths[1], wholes[1]),
-        ("ITE", effect, truths[1] - truths[0], None),
+        ("Y(0)", control, truths[0], edges[0]),
+        ("Y(1)", treated, truths[1], edges[1]),
+        ("ITE", effect, truths[1] - truths[0], False),
     ]
-    return [{**known, "target": target, **_figures(hull, truth, whole)} for target, hull, truth, whole in answers]
+    return [{**known, "target": target, **_figures(hull, truth, ends)} for target, hull, truth, ends in answers]
 
 
-def _figures(hulls: Intervals | None, truth: NDArray[np.float64], whole: Any = None) -> Row:
-    """Return coverage, mean width of the finite intervals, and the shares of infinite and of unbounded ones."""
+def _figures(hulls: Intervals | None, truth: NDArray[np.float64], edges: Edges = False) -> Row:
+    """Return coverage, mean width of the finite intervals, and the shares of infinite ones and of those at an edge."""
     if hulls is None:
-        return dict.fromkeys(("coverage", "width", "infinite", "whole"), np.nan) | {"tested": 0}
+        return dict.fromkeys(("coverage", "width", "infinite", "edge"), np.nan) | {"tested": 0}
     finite = ~hulls.infinite
+    at_edge = np.zeros(len(truth), dtype=bool)
+    if edges:
+        low, high = edges
+        near = NEAR * (high - low)
+        at_edge = (hulls.lower <= low + near) | (hulls.upper >= high - near)
     return {
         "tested": len(truth),
         "coverage": round(float(hulls.contains(truth).mean()), DIGITS),
         "width": round(float(hulls.width[finite].mean()), DIGITS) if finite.any() else np.inf,
         "infinite": round(float(hulls.infinite.mean()), DIGITS),
-        "whole": round(float(np.mean(whole)), DIGITS) if whole is not None else 0.0,
+        "edge": round(float(at_edge.mean()), DIGITS),
     }
 
 
@@ -223,4 +247,6 @@ def _quiet() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", InfiniteIntervalWarning)
         warnings.filterwarnings("ignore", ".*calibrates on the trial alone")
+        # Ridge on a single row, which no penalty fits better than another: it is a constant.
+        warnings.filterwarnings("ignore", "invalid value", RuntimeWarning, "sklearn.linear_model._ridge")
         yield

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from confide.experiments.reproduction.settings import Settings
 
 _FIGURES = ("target", "seed", "tested", "coverage", "width", "infinite")
-_SYNTHETIC = ("d", "m", "ratio", "method", *_FIGURES, "whole")
+_SYNTHETIC = ("d", "m", "ratio", "method", *_FIGURES, "edge")
 _RATINGS = ("data", "fit", "calibration", "method", *_FIGURES, "clipped", "ratings")
 
 

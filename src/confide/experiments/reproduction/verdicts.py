@@ -1,0 +1,89 @@
+"""Whether figures over a few seeds bear a claim out: yes, no, or within noise; one-sided t tests over seeds, at 5 %."""
+
+from __future__ import annotations
+
+import math
+from statistics import fmean, stdev
+from typing import TYPE_CHECKING
+
+from scipy import stats
+
+from confide.experiments.reproduction.settings import ALPHA
+from confide.experiments.reproduction.summary import group_of, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from confide.experiments.reproduction.reproduce import Reproduced
+    from confide.experiments.reproduction.runs import Row
+    from confide.experiments.reproduction.summary import Line
+
+LEVEL = 1 - ALPHA
+# Level of every test, each by itself.
+TEST_LEVEL = 0.05
+HOLDS, NOT, PART, UNKNOWN = "**Holds.**", "**Does not hold.**", "**Holds in part.**", "**Not measured.**"
+
+
+def verdict(answers: Iterable[bool | None]) -> str:
+    """Return whether a claim holds of all its parts; what is within noise does not speak against it."""
+    for_it = [answer is not False for answer in answers]
+    return UNKNOWN if not for_it else HOLDS if all(for_it) else PART if any(for_it) else NOT
+
+
+def reaches(line: Line) -> bool | None:
+    """Return whether coverage is at least 0.9; None where it is below and 0.9 is not rejected, or not measured."""
+    if line.coverage is None or line.coverage.mean >= LEVEL:
+        return None if line.coverage is None else True
+    if line.seeds < 2:  # one seed rejects nothing
+        return None
+    error = line.coverage.sd / math.sqrt(line.seeds)
+    return None if line.coverage.mean + _critical(line.seeds) * error >= LEVEL else False
+
+
+def fails(line: Line) -> bool | None:
+    """Return whether coverage is below 0.9; None where it is within noise, or not measured."""
+    reached = reaches(line)
+    return None if reached is None else not reached
+
+
+def told(line: Line) -> str:
+    """Return a line's coverage, and whether it is below 0.9."""
+    words = {True: "", None: ", below 0.9 within noise", False: ", **below 0.9**"}[reaches(line)]
+    return f"{shown(line.coverage)}{words}"
+
+
+def below(differences: Sequence[float]) -> bool | None:
+    """Return whether differences, one a seed, are below 0 on average: True or False beyond noise, else None."""
+    if len(differences) < 2:
+        return None
+    mean, error = fmean(differences), stdev(differences) / math.sqrt(len(differences))
+    if abs(mean) <= _critical(len(differences)) * error or mean == 0:
+        return None
+    return mean < 0
+
+
+def _critical(seeds: int) -> float:
+    return float(stats.t.ppf(1 - TEST_LEVEL, seeds - 1))
+
+
+def by_seed(found: Reproduced, line: Line, metric: str, *, method: str | None = None) -> dict[int, float]:
+    """Return a figure in the line's cell by seed, of its method or of another; widths where all are finite."""
+    name = line.method if method is None else method
+
+    def matches(row: Row) -> bool:
+        here = group_of(found.name, row) in ("", line.group)
+        return here and row["method"] == name and row["target"] == line.target and row["seed"] != ""
+
+    mine = [row for row in found.rows if matches(row) and row["coverage"] == row["coverage"]]
+    return {row["seed"]: row[metric] for row in mine if metric != "width" or row["infinite"] == 0}
+
+
+def against(found: Reproduced, line: Line, method: str, metric: str = "width") -> list[tuple[float, float]]:
+    """Return the line's figure and that of another method, in each repetition that has both."""
+    mine, others = by_seed(found, line, metric), by_seed(found, line, metric, method=method)
+    return [(mine[seed], others[seed]) for seed in mine if seed in others]
+
+
+def less_than(found: Reproduced, line: Line, method: str, metric: str = "width") -> bool | None:
+    """Return whether a line's figure is below that of another method on the same rows."""
+    return below([mine - other for mine, other in against(found, line, method, metric)])
