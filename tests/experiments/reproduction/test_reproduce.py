@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from confide import canvas
 from confide.experiments.reproduction import TABLES, Reproduction, figures, rating_tables, synthetic_tables
 from confide.experiments.reproduction.csvs import read_rows
 from confide.experiments.reproduction.protocols import PROTOCOLS, SIMULATED
@@ -102,7 +103,7 @@ def test_figures_where_the_paper_has_figures(synthetic):
 
 
 def test_without_matplotlib_there_is_a_note(tmp_path, monkeypatch):
-    monkeypatch.setattr(figures, "find_spec", lambda _: None)
+    monkeypatch.setattr(canvas, "find_spec", lambda _: None)
     quick = {"settings": type(SMALL)(**{**vars(SMALL), "dimensions": (1,), "n": 80, "n_test": 5})}
     (found,) = reproduce("dimension", tmp_path, **quick)
     assert found.notes[-1] == figures.MISSING
