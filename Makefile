@@ -7,7 +7,7 @@ READY := $(VENV)/.ready
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-long lint format bench study-methods study-default study-ratios study-confounding study-theorem reproduction-page promises lock clean
+.PHONY: help setup demo test test-long lint format bench study-methods study-default study-ratios study-confounding study-theorem reproduction-page pictures promises lock clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*?## ' $(MAKEFILE_LIST) | awk -F ':.*?## ' '{printf "  make %-17s %s\n", $$1, $$2}'
@@ -59,6 +59,9 @@ study-theorem: $(READY) ## docs/theorem.md: Theorem 1's claim, checked (minutes)
 
 reproduction-page: $(READY) ## docs/reproduction.md from its CSV files; FROM=folder takes them from `confide reproduce all`
 	$(BIN)/python scripts/reproduction.py $(if $(FROM),--from $(FROM))
+
+pictures: $(READY) ## README's picture in docs/pictures/, and the numbers behind it (half a minute)
+	$(ONE_THREAD) $(BIN)/python scripts/pictures.py
 
 promises: $(READY) ## Write README's table of promises from METHODS
 	$(BIN)/python scripts/promises.py

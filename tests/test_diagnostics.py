@@ -13,9 +13,18 @@ from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
 from confide import METHODS, WCP, WSCPDR, WTCPDR, CounterfactualIntervals, Naive, PooledDR, Transfer, method
+from confide.conformal.quantile import Calibration
 from confide.datasets import synthetic
-from confide.diagnostics import coverage_report, effective_sample_size, registered
+from confide.diagnostics import (
+    Weights,
+    calibration_weights,
+    coverage_by_alpha,
+    coverage_report,
+    effective_sample_size,
+    registered,
+)
 from confide.learners import standardised
+from confide.population import PopulationWarning
 from confide.ratio import ClassifierRatio, NaiveBayesRatio, OracleRatio
 from decision import assert_covers
 from helpers import arm_rows, study_arrays
@@ -76,6 +85,64 @@ def test_the_report_of_infinite_intervals_says_infinite():
         short = CounterfactualIntervals(Transfer(**FAST)).fit(X[few], Y[few], TREATMENT[few], TRIAL[few])
     for record in coverage_report(short, NEW.X, NEW.y, NEW.treatment):
         assert (record.coverage, record.high, record.width, record.infinite) == (1, 1, np.inf, 1)
+
+
+def test_coverage_by_alpha_is_the_report_at_each_level(model):
+    found = coverage_by_alpha(model, NEW.X, NEW.y, NEW.treatment, alphas=[0.5, 0.1, 0.25])
+    assert list(found) == [0.5, 0.1, 0.25]
+    for alpha, report in found.items():
+        assert report == coverage_report(model.with_alpha(alpha), NEW.X, NEW.y, NEW.treatment)
+    assert found[0.5][0].coverage < found[0.25][0].coverage < found[0.1][0].coverage
+    assert len(coverage_by_alpha(model, NEW.X, NEW.y, NEW.treatment)) == 19
+
+
+def test_coverage_by_alpha_counts_infinite_sets_and_says_once_that_rows_are_unlike(model):
+    found = coverage_by_alpha(model, NEW.X, NEW.y, NEW.treatment, alphas=[0.001])
+    assert [arm.infinite for arm in found[0.001]] == [1, 1]
+    with pytest.warns(PopulationWarning) as said:
+        coverage_by_alpha(model, NEW.X + 100, NEW.y, NEW.treatment, alphas=[0.5, 0.1])
+    assert len(said) == 1
+
+
+def test_coverage_by_alpha_refuses_no_level_and_what_is_none(model):
+    with pytest.raises(ValueError, match="alphas must have at least one level, got none"):
+        coverage_by_alpha(model, NEW.X, NEW.y, NEW.treatment, alphas=[])
+    with pytest.raises(ValueError, match=r"strictly between 0 and 1, got 1\.5"):
+        coverage_by_alpha(model, NEW.X, NEW.y, NEW.treatment, alphas=[0.5, 1.5])
+    with pytest.raises(NotFittedError):
+        coverage_by_alpha(CounterfactualIntervals(), NEW.X, NEW.y, NEW.treatment)
+
+
+def test_weights_by_hand():
+    weights = Weights.of("drug", "calibration", Calibration.of([3.0, 1.0, 2.0], [1.0, 2.0, 5.0]))
+    np.testing.assert_allclose(weights.shares, [5 / 8, 2 / 8, 1 / 8])
+    assert weights.effective_size == pytest.approx(64 / 30)
+    assert weights.largest_share == 5 / 8
+    assert not weights.alike
+    assert Weights.of(0, "calibration", Calibration.of(np.arange(9.0), np.full(9, 0.1))).alike
+    nothing = Weights.of(0, "calibration", Calibration.of([]))
+    weightless = Weights.of(0, "calibration", Calibration.of([1.0, 2.0], [0.0, 0.0]))
+    for each in (nothing, weightless):
+        assert (each.effective_size, each.largest_share) == (0, 0)
+    assert not nothing.alike
+
+
+def test_calibration_weights_are_those_of_the_diagnostics(model):
+    stages = CounterfactualIntervals(method("wscp-dr-calibrated", ratio=LOGISTIC, **FAST), random_state=0)
+    for fitted, names in (
+        (model, ["calibration"]),
+        (stages.fit(X, Y, TREATMENT, TRIAL), ["first stage", "calibration"]),
+    ):
+        found = calibration_weights(fitted)
+        assert [(each.treatment, each.stage) for each in found] == [(arm, name) for arm in (0, 1) for name in names]
+        for each in found:
+            record = fitted.diagnostics_[each.treatment]
+            said = record.effective_size if each.stage == "calibration" else record.first_stage_size
+            assert each.effective_size == said
+            assert each.alike is (each.stage == "calibration")
+            assert each.shares.sum() == pytest.approx(1)
+    with pytest.raises(NotFittedError):
+        calibration_weights(CounterfactualIntervals())
 
 
 def test_discrete_outcomes_are_covered_by_the_set_not_its_hull():

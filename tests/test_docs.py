@@ -55,7 +55,7 @@ def test_readme_begins_with_two_commands():
 
 
 def test_every_page_is_listed_in_readme():
-    linked = set(re.findall(r"\]\(docs/([^)#]+)\)", read(ROOT / "README.md")))
+    linked = set(re.findall(r"\]\(docs/([^)#]+\.md)\)", read(ROOT / "README.md")))
     assert linked == {path.name for path in (ROOT / "docs").glob("*.md")}
 
 

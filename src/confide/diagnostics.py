@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -14,12 +15,17 @@ from confide.advice import give_advice
 from confide.checks import check_lengths, check_outcome
 from confide.conformal.quantile import check_weights
 from confide.confounding import LEAST_ROWS, ConfoundingTest, hidden_confounding_test, log_losses, out_of_fold
+from confide.intervals import InfiniteIntervalWarning
 from confide.learners import FOLDS, logistic_on_splines
 from confide.methods.registry import METHODS
+from confide.population import PopulationWarning
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from numpy.typing import ArrayLike, NDArray
 
+    from confide.conformal.quantile import Calibration
     from confide.counterfactual import CounterfactualIntervals
     from confide.methods._arm import ArmEstimator
     from confide.methods.registry import Method
@@ -29,6 +35,9 @@ __all__ = [
     "ArmDiagnostics",
     "ConfoundingTest",
     "Coverage",
+    "Weights",
+    "calibration_weights",
+    "coverage_by_alpha",
     "coverage_report",
     "effective_sample_size",
     "hidden_confounding_test",
@@ -38,6 +47,10 @@ __all__ = [
 SAMPLE_ROWS = 2000
 ASKED_ROWS = 200
 CONFIDENCE = 0.95
+# Levels of `coverage_by_alpha`: 5 % to 95 %.
+ALPHAS = tuple(percent / 100 for percent in range(95, 0, -5))
+# Relative difference below which weights are alike: they are differences of a cumulative sum.
+ALIKE = 1e-9
 
 
 def effective_sample_size(weights: ArrayLike) -> float:
@@ -138,12 +151,102 @@ def coverage_report(model: CounterfactualIntervals, X_test: Any, y_test: Any, tr
     return records
 
 
+def coverage_by_alpha(
+    model: CounterfactualIntervals, X_test: Any, y_test: Any, treatment: Any, alphas: Iterable[float] = ALPHAS
+) -> dict[float, list[Coverage]]:
+    """Return, for each level, how often the model's sets contain the outcome at that level.
+
+    The model is not fitted anew (`CounterfactualIntervals.with_alpha`); the methods of two stages and nested effects
+    regress once more a level. The same rows serve all levels, so that the shares rise and fall together, and each exact
+    interval is for its own level alone. Infinite sets are counted and not warned of.
+
+    Parameters
+    ----------
+    model, X_test, y_test, treatment
+        As in `coverage_report`, the rows held out as there.
+    alphas : floats, default 0.95, 0.9, …, 0.05
+        Miscoverage levels, strictly between 0 and 1.
+
+    Returns
+    -------
+    dict
+        `coverage_report` by alpha, in the order given.
+    """
+    check_is_fitted(model)
+    found: dict[float, list[Coverage]] = {}
+    for alpha in alphas:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", InfiniteIntervalWarning)  # the records count them
+            if found:
+                warnings.simplefilter("ignore", PopulationWarning)  # the rows are the same: said once
+            found[alpha] = coverage_report(model.with_alpha(alpha), X_test, y_test, treatment)
+    if not found:
+        raise ValueError("alphas must have at least one level, got none: leave it out for 0.95, 0.9, …, 0.05.")
+    return found
+
+
 def clopper_pearson(successes: int, trials: int) -> tuple[float, float]:
     """Return the exact 95 % interval for a probability: what neither one-sided binomial test at 2.5 % rejects."""
     tail = (1 - CONFIDENCE) / 2
     low = beta.ppf(tail, successes, trials - successes + 1) if successes else 0.0
     high = beta.isf(tail, successes + 1, trials - successes) if successes < trials else 1.0
     return float(low), float(high)
+
+
+@dataclass(frozen=True)
+class Weights:
+    """Weights of the rows that calibrate one arm, in one stage of its method.
+
+    Attributes
+    ----------
+    treatment : label
+        The arm.
+    stage : {"calibration", "first stage"}
+        Whether the last quantile is over these rows, or the first stage's in methods of two stages.
+    shares : (k,) array
+        Share of each row in their weight, heaviest first; empty where no row calibrates, all 0 where none has weight.
+    """
+
+    treatment: Any
+    stage: str
+    shares: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, treatment: Any, stage: str, calibration: Calibration) -> Weights:
+        """Return the weights of a calibration."""
+        weights = np.sort(np.diff(calibration.cumulative))[::-1]
+        return cls(treatment, stage, weights / weights.sum() if weights.any() else weights)
+
+    @property
+    def effective_size(self) -> float:
+        """n_eff of the weights; 0 where there is none."""
+        return effective_sample_size(self.shares) if self.shares.any() else 0.0
+
+    @property
+    def largest_share(self) -> float:
+        """Share of the heaviest row; 0 where there is none."""
+        return float(self.shares[0]) if len(self.shares) else 0.0
+
+    @property
+    def alike(self) -> bool:
+        """Whether all rows weigh the same."""
+        return bool(len(self.shares) and self.shares[0] - self.shares[-1] <= ALIKE * self.shares[0])
+
+
+def calibration_weights(model: CounterfactualIntervals) -> list[Weights]:
+    """Return the weights of the rows that calibrate a fitted model, arm by arm.
+
+    A method of two stages has two records an arm: its first stage's, and its last quantile's.
+    """
+    check_is_fitted(model)
+    return [weights for label, arm in model.arms_.items() for weights in _arm_weights(label, arm)]
+
+
+def _arm_weights(label: Any, arm: ArmEstimator) -> list[Weights]:
+    """Return the weights of an arm's last quantile and, in methods of two stages, before it of the first stage's."""
+    first_stage = getattr(arm, "first_stage_", None)
+    before = [] if first_stage is None else [Weights.of(label, "first stage", first_stage)]
+    return [*before, Weights.of(label, "calibration", arm.calibration_)]
 
 
 @dataclass(frozen=True)
@@ -230,8 +333,7 @@ class ArmDiagnostics:
 
 def diagnose(label: Any, arm: ArmEstimator, sample: ArmSample, X: NDArray[np.float64], seed: int) -> ArmDiagnostics:
     """Return the diagnostics of a fitted arm, asked for sets at some of the trial's covariates."""
-    weights = np.diff(arm.calibration_.cumulative)
-    first_stage = getattr(arm, "first_stage_", None)
+    *first_stage, weights = _arm_weights(label, arm)
     ratio = getattr(arm, "ratio_", None)
     hulls = arm.predict_interval(X[:ASKED_ROWS])
     at_edge = None
@@ -246,10 +348,10 @@ def diagnose(label: Any, arm: ArmEstimator, sample: ArmSample, X: NDArray[np.flo
         alpha=float(arm.alpha),
         observational=sample.counts[0],
         trial=sample.counts[1],
-        calibration=len(weights),
-        effective_size=effective_sample_size(weights) if weights.any() else 0.0,
-        largest_share=float(weights.max() / weights.sum()) if weights.any() else 0.0,
-        first_stage_size=first_stage and effective_sample_size(np.diff(first_stage.cumulative)),
+        calibration=len(weights.shares),
+        effective_size=weights.effective_size,
+        largest_share=weights.largest_share,
+        first_stage_size=first_stage[0].effective_size if first_stage else None,
         clipped=getattr(ratio, "clipped_", None),
         infinite=float(hulls.infinite.mean()),
         at_edge=at_edge,

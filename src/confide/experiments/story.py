@@ -16,10 +16,15 @@ from confide.diagnostics import coverage_report
 from confide.formats import writing
 from confide.methods.naive import Naive
 from confide.methods.registry import METHODS
+from confide.population import PopulationWarning
 from confide.study import stack
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
+
+    from numpy.typing import NDArray
+
+    from confide.datasets import Dataset
 
 ALPHA = 0.1
 # Draws of trial and held-out pupils: the promise is an average over them.
@@ -83,9 +88,25 @@ def tell_star(seed: int, tell: Callable[[int], None] = lambda _: None) -> Story:
 def _draw(seed: int) -> Story:
     """Return the story of one draw."""
     data = load_star(random_state=seed)
-    new = data.test.drop_columns([str(data.treatment), data.outcome])
-    outcomes, labels = data.test[data.outcome].to_numpy(), data.test[data.treatment].to_numpy()
+    new, outcomes, labels = held_out(data)
     claimed, true = (_difference(table, str(data.treatment), data.outcome) for table in (data.observational, data.test))
+    lines = []
+    for what, promise, model in fitted_ways(data, seed):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", PopulationWarning)  # the blind model is asked about pupils unlike its own
+            arms = coverage_report(model, new, outcomes, treatment=labels)
+        lines.append(Line(what, promise, [arm.coverage for arm in arms], [arm.width for arm in arms]))
+    return Story(1, len(data.observational), len(data.trial), len(data.test), claimed, true, lines)
+
+
+def held_out(data: Dataset) -> tuple[pa.Table, NDArray[np.float64], NDArray[np.int64]]:
+    """Return the covariates, the outcomes and the treatments of the held-out pupils."""
+    new = data.test.drop_columns([str(data.treatment), data.outcome])
+    return new, data.test[data.outcome].to_numpy(), data.test[data.treatment].to_numpy()
+
+
+def fitted_ways(data: Dataset, seed: int) -> Iterator[tuple[str, str, CounterfactualIntervals]]:
+    """Yield each way to answer: what it is called, what it promises, and its fitted model."""
     # Split conformal prediction that takes observational pupils for a trial: what a careful analyst without one does.
     blind = stack(data.observational, data.observational, treatment=str(data.treatment), outcome=data.outcome)
     both = stack(data.observational, data.trial, treatment=str(data.treatment), outcome=data.outcome)
@@ -94,15 +115,8 @@ def _draw(seed: int) -> Story:
         ("trial alone", METHODS["naive"].promise, Naive(), both),
         ("confide, with both", METHODS["transfer-centred"].promise, "transfer-centred", both),
     ]
-    lines = []
     for what, promise, method, study in asked:
-        model = CounterfactualIntervals(method, alpha=ALPHA, random_state=seed)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # the blind model is asked about pupils unlike its own: that is the point
-            model.fit(*study)
-            arms = coverage_report(model, new, outcomes, treatment=labels)
-        lines.append(Line(what, promise, [arm.coverage for arm in arms], [arm.width for arm in arms]))
-    return Story(1, len(data.observational), len(data.trial), len(data.test), claimed, true, lines)
+        yield what, promise, CounterfactualIntervals(method, alpha=ALPHA, random_state=seed).fit(*study)
 
 
 def write_star(folder: str, seed: int) -> None:

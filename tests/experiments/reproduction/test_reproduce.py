@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from sklearn.dummy import DummyRegressor
 
+from confide import canvas
 from confide.experiments.reproduction import TABLES, Reproduction, figures, rating_tables, synthetic_tables
 from confide.experiments.reproduction.csvs import read_rows
 from confide.experiments.reproduction.protocols import NOT_YAHOO, PROTOCOLS
@@ -129,7 +130,7 @@ def test_figures_where_the_paper_has_figures(synthetic):
 
 
 def test_without_matplotlib_there_is_a_note(tmp_path, monkeypatch):
-    monkeypatch.setattr(figures, "find_spec", lambda _: None)
+    monkeypatch.setattr(canvas, "find_spec", lambda _: None)
     quick = {"settings": type(SMALL)(**{**vars(SMALL), "dimensions": (1,), "n": 80, "n_test": 5})}
     (found,) = reproduce("dimension", tmp_path, **quick)
     assert found.notes[-1] == figures.MISSING

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import io
 import math
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
+from confide.canvas import new_figure, write_png
 from confide.experiments.reproduction.settings import ALPHA
 from confide.experiments.reproduction.summary import group_of
-from confide.files import atomic_write
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,22 +26,13 @@ COLOURS = ("#1b6ca8", "#e07b39", "#3a9d5d", "#c0392b", "#7d5ba6", "#8d6e63", "#d
 MARKERS = "osD^vP*Xp"  # one less than colours: no two of many methods look alike
 
 
-def can_draw() -> bool:
-    """Return whether matplotlib is installed."""
-    return find_spec("matplotlib") is not None
-
-
 def draw(path: Path, table: str, rows: list[Row], found: list[Line]) -> None:
     """Write coverage and width along the sweep, one panel a target; hollow where some intervals are infinite."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg  # noqa: PLC0415  (optional)
-    from matplotlib.figure import Figure  # noqa: PLC0415
-
     by_group = {group_of(table, row): row for row in rows if row["seed"] != ""}
     panels = [
         (axis, label, target) for axis, label in AXES[table] for target in dict.fromkeys(line.target for line in found)
     ]
-    figure = Figure(figsize=(5 * len(panels), 8), layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = new_figure(5 * len(panels), 8)
     axes = figure.subplots(2, len(panels), squeeze=False)
     for column, (axis, label, target) in enumerate(panels):
         mine = [line for line in found if line.target == target and line.group in by_group]
@@ -59,10 +48,7 @@ def draw(path: Path, table: str, rows: list[Row], found: list[Line]) -> None:
             axes[row, column].set_xticks([], minor=True)
     handles, labels = axes[0, 0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=5, frameon=False)
-    content = io.BytesIO()
-    figure.savefig(content, format="png", dpi=100, metadata={"Software": None})
-    with atomic_write(path) as file:
-        file.write(content.getvalue())
+    write_png(figure, path)
 
 
 def _swept(table: str, axis: str, found: list[Line], by_group: dict[str, Row]) -> dict[str, list[tuple[Any, Line]]]:

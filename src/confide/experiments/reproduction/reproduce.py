@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from confide.canvas import can_draw
 from confide.checks import check_count, suggest
 from confide.experiments.reproduction import figures
 from confide.experiments.reproduction.csvs import read_rows, write_rows
@@ -154,7 +155,7 @@ class Reproduction:
         write_rows(path, table.rows(parts), table.columns)
         made = reproduced(table.name, read_rows(path), self.settings)
         files, notes = [str(path)], list(made.notes)
-        if table.name in figures.AXES and figures.can_draw():
+        if table.name in figures.AXES and can_draw():
             picture = self.folder / f"{table.name}.png"
             figures.draw(picture, table.name, made.rows, made.lines)
             files.append(str(picture))
