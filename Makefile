@@ -7,7 +7,7 @@ READY := $(VENV)/.ready
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-long lint format bench study-methods study-default study-ratios study-confounding study-theorem reproduction-page promises lock clean
+.PHONY: help setup demo test test-long lint format bench study-methods study-default study-ratios study-confounding study-theorem reproduction-page benchmarks-page promises docs docs-serve lock clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*?## ' $(MAKEFILE_LIST) | awk -F ':.*?## ' '{printf "  make %-17s %s\n", $$1, $$2}'
@@ -62,6 +62,13 @@ reproduction-page: $(READY) ## docs/reproduction.md from its CSV files; FROM=fol
 
 promises: $(READY) ## Write README's table of promises from METHODS
 	$(BIN)/python scripts/promises.py
+
+# Material for MkDocs tells of its successor at each start, which is no warning about the site.
+docs: $(READY) ## The documentation site, into site/ (open site/index.html)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
+
+docs-serve: $(READY) ## The site on http://127.0.0.1:8000, made anew when a page changes
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs serve
 
 lock: $(READY) ## Pin the development dependencies anew
 	$(PYTHON) -m pip --python $(BIN)/python install --quiet pip
