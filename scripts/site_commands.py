@@ -23,17 +23,11 @@ def commands_page() -> str:
 
 
 def _section(name: str, command: Any) -> str:
-    usage = " ".join(["confide", name, *_needed(command), "[options]"])
+    arguments = [each.name.upper() for each in command.params if each.param_type_name == "argument"]
+    usage = " ".join(["confide", name, *arguments, "[options]"])
     rows = [f"| {' | '.join(_row(each))} |" for each in command.params]
     head = ["| option | what it is | default |", "| --- | --- | --- |"]
     return "\n".join([f"## {name}\n", f"```text\n{usage}\n```\n", f"{command.help}\n", *head, *rows, ""])
-
-
-def _needed(command: Any) -> list[str]:
-    """Return what the command cannot do without, arguments last as they have no name."""
-    needed = [each for each in command.params if each.required]
-    options = [f"{each.opts[0]} {each.name.upper()}" for each in needed if each.param_type_name == "option"]
-    return [*options, *(each.name.upper() for each in needed if each.param_type_name == "argument")]
 
 
 def _row(parameter: Any) -> list[str]:
