@@ -39,8 +39,11 @@ format: $(READY) ## Format the code and mend what ruff can mend
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: $(READY) ## Speed and memory, as ratios in one run
-	$(ONE_THREAD) $(BIN)/python benchmarks/run.py
+bench: $(READY) ## Speed and memory, as ratios in one run; OUT=docs/benchmarks.csv keeps the figures
+	$(ONE_THREAD) $(BIN)/python benchmarks/run.py $(if $(OUT),--out $(OUT))
+
+benchmarks-page: $(READY) ## docs/benchmarks.md from docs/benchmarks.csv
+	$(BIN)/python scripts/benchmarks.py
 
 study-methods: $(READY) ## docs/methods.md: every method at the paper's setting (about half an hour)
 	$(ONE_THREAD) $(BIN)/python scripts/studies.py methods
@@ -60,7 +63,7 @@ study-theorem: $(READY) ## docs/theorem.md: Theorem 1's claim, checked (minutes)
 reproduction-page: $(READY) ## docs/reproduction.md from its CSV files; FROM=folder takes them from `confide reproduce all`
 	$(BIN)/python scripts/reproduction.py $(if $(FROM),--from $(FROM))
 
-promises: $(READY) ## Write README's table of promises from METHODS
+promises: $(READY) ## Write the promises in README and docs/promises.md from METHODS
 	$(BIN)/python scripts/promises.py
 
 # Material for MkDocs tells of its successor at each start, which is no warning about the site.

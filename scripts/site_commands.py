@@ -33,9 +33,9 @@ def _section(name: str, command: Any) -> str:
 def _row(parameter: Any) -> list[str]:
     argument = parameter.param_type_name == "argument"
     name = parameter.name.upper() if argument else parameter.opts[0]
-    default = parameter.default
-    if parameter.required:
-        shown = "required"
-    else:
-        shown = "" if default is None or isinstance(default, bool) else f"`{default}`"
-    return [f"`{name}`", parameter.help.replace("|", "\\|"), shown]
+    return [f"`{name}`", parameter.help.replace("|", "\\|"), "required" if parameter.required else _default(parameter)]
+
+
+def _default(parameter: Any) -> str:
+    """Return the default; none is shown for what is not asked for, and for switches."""
+    return "" if parameter.default is None or isinstance(parameter.default, bool) else f"`{parameter.default}`"

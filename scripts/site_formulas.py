@@ -23,8 +23,9 @@ def on_page_content(content: str, page: Any, **_: Any) -> str:
 
 def _mathml(found: re.Match[str]) -> str:
     latex = html.unescape(found[3]).strip()
-    mathml = convert(latex, display="inline" if found[2] == "(" else "block")
+    inline = found[2] == "("
+    mathml = convert(latex, display="inline" if inline else "block")
     # A command that the converter does not know is left as it is.
     if "\\" in mathml:
         raise ValueError(f"the formula {latex!r} cannot be turned into MathML: use commands that latex2mathml knows.")
-    return mathml
+    return mathml if inline else f'<div class="formula">{mathml}</div>'
