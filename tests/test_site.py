@@ -21,14 +21,8 @@ DOCS = ROOT / "docs"
 NAV = yaml.safe_load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))["nav"]
 # Pages that scripts/site_pages.py makes.
 MADE = {"command-line.md", "contributing.md", "changelog.md"}
-MODULES = [
-    "confide",
-    "confide.conformal",
-    "confide.datasets",
-    "confide.diagnostics",
-    "confide.ratio",
-    "confide.recommend",
-]
+# Modules whose names are the public contract.
+CONTRACT = {f"confide{part}" for part in ("", ".conformal", ".datasets", ".diagnostics", ".ratio", ".recommend")}
 OUTSIDE = re.compile(r"^\s*(https?:)?//")
 CODE = re.compile(r"^```.*?^```$|`[^`\n]+`", re.DOTALL | re.MULTILINE)
 FORMULA = re.compile(r"\$\$.+?\$\$|\$[^$\n]+?\$", re.DOTALL)
@@ -146,6 +140,13 @@ def test_a_formula_that_cannot_be_shown_is_refused(formulas):
     assert page("a &lt; b").startswith("<math ")
     with pytest.raises(ValueError, match=r"nonsense.*latex2mathml"):
         page("\\nonsense{a}")
+
+
+MODULES = [page[4:-3] for page in pages_of(NAV) if page.startswith("api/")]
+
+
+def test_every_public_module_is_in_the_reference():
+    assert set(MODULES) >= CONTRACT
 
 
 @pytest.mark.parametrize("module", MODULES)
