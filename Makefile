@@ -7,7 +7,7 @@ READY := $(VENV)/.ready
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-long lint format bench study-methods study-default study-ratios study-confounding study-theorem reproduction-page pictures promises lock clean
+.PHONY: help setup demo test test-long lint format bench study-methods study-default study-ratios study-confounding study-theorem reproduction-page benchmarks-page pictures promises docs docs-serve lock clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*?## ' $(MAKEFILE_LIST) | awk -F ':.*?## ' '{printf "  make %-17s %s\n", $$1, $$2}'
@@ -39,8 +39,11 @@ format: $(READY) ## Format the code and mend what ruff can mend
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: $(READY) ## Speed and memory, as ratios in one run
-	$(ONE_THREAD) $(BIN)/python benchmarks/run.py
+bench: $(READY) ## Speed and memory, as ratios in one run; OUT=docs/benchmarks.csv keeps the figures
+	$(ONE_THREAD) $(BIN)/python benchmarks/run.py $(if $(OUT),--out $(OUT))
+
+benchmarks-page: $(READY) ## docs/benchmarks.md from docs/benchmarks.csv
+	$(BIN)/python scripts/benchmarks.py
 
 study-methods: $(READY) ## docs/methods.md: every method at the paper's setting (about half an hour)
 	$(ONE_THREAD) $(BIN)/python scripts/studies.py methods
@@ -63,8 +66,15 @@ reproduction-page: $(READY) ## docs/reproduction.md from its CSV files; FROM=fol
 pictures: $(READY) ## README's picture in docs/pictures/, and the numbers behind it (half a minute)
 	$(ONE_THREAD) $(BIN)/python scripts/pictures.py
 
-promises: $(READY) ## Write README's table of promises from METHODS
+promises: $(READY) ## Write the promises in README and docs/promises.md from METHODS
 	$(BIN)/python scripts/promises.py
+
+# Material for MkDocs tells of its successor at each start, which is no warning about the site.
+docs: $(READY) ## The documentation site, into site/ (open site/index.html)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
+
+docs-serve: $(READY) ## The site on http://127.0.0.1:8000, made anew when a page changes
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs serve
 
 lock: $(READY) ## Pin the development dependencies anew
 	$(PYTHON) -m pip --python $(BIN)/python install --quiet pip

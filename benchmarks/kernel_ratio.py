@@ -6,7 +6,7 @@ import numpy as np
 from densratio import densratio
 
 from confide.ratio import KernelRatio
-from timing import require, seconds
+from timing import require, seconds, tell
 
 GRID = 10.0 ** np.linspace(-3, 1, 9)
 
@@ -38,12 +38,13 @@ def main():
                 - np.asarray(theirs.compute_density_ratio(observational)).ravel()
             ).max()
             print(
-                f"{method}, {trial.shape} against {observational.shape}: chosen σ, λ = {mine.sigma_:.3g}, "
-                f"{mine.penalty_:.3g}; densratio {theirs.kernel_info.sigma:.3g}, {theirs.lambda_:.3g}; at densratio's "
-                f"choice the ratios differ by at most {difference:.1e}"
+                f"chosen σ, λ = {mine.sigma_:.3g}, {mine.penalty_:.3g}; densratio {theirs.kernel_info.sigma:.3g}, "
+                f"{theirs.lambda_:.3g}"
             )
             fast, slow = seconds(ours), seconds(peer)
+            tell(f"{method}, {trial.shape} against {observational.shape}", fast, "s")
             if factor is None:
-                print(f"  {fast:.3f} s; densratio {slow / fast:.1f} × that")
+                tell("  densratio", slow / fast, "times that")
             else:
-                require(f"  {fast:.3f} s; densratio takes", slow / fast, factor, "times that", at_least=True)
+                require("  densratio", slow / fast, factor, "times that", at_least=True)
+            tell("  at densratio's σ and λ the ratios differ by at most", difference, "")

@@ -10,7 +10,7 @@ from sklearn.ensemble import GradientBoostingRegressor
 
 from confide import method
 from confide.experiments.coverage import repeat_synthetic
-from timing import require, seconds
+from timing import require, seconds, tell
 
 REFERENCE = {"naive": 4.8, "wscp-dr-inexact": 8.3, "wscp-dr-exact": 9.1, "wcp": 41.0}
 
@@ -23,6 +23,7 @@ def main():
         total = 0.0
         for name, reference in REFERENCE.items():
             took = seconds(lambda name=name, params=params: repeat_synthetic(name, method(name, **params), 0), runs=1)
-            print(f"  {name}: {took:.1f} s; reference code {reference / took:.1f} × that")
+            tell(f"{label}, {name}", took, "s")
+            tell("  reference code", reference / took, "times that")
             total += took
         require(f"{label}, both arms and the effect, one seed", total, sum(REFERENCE.values()) / 5, "s")

@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 
 from confide.conformal import Calibration, weighted_quantile
 from confide.scores import AbsoluteResidual
-from timing import seconds
+from timing import seconds, tell
 
 
 class FirstColumn(RegressorMixin, BaseEstimator):
@@ -41,8 +41,8 @@ def main():
     np.testing.assert_array_equal(loop(scores, weights, 0.1, few), weighted_quantile(scores, weights, 0.1, few))
     ours = seconds(lambda: weighted_quantile(scores, weights, 0.1, test_weights))
     theirs = seconds(lambda: loop(scores, weights, 0.1, few), runs=1) * len(test_weights) / len(few)
-    print(f"10,000 scores × 10,000 test weights: {1e3 * ours:.2f} ms")
-    print(f"  a loop over test weights: {theirs / ours:.0f} × that")
+    tell("10,000 scores × 10,000 test weights", 1e3 * ours, "ms")
+    tell("  a loop over test weights", theirs / ours, "times that")
 
     rows = 1_000_000
     X, new = rng.standard_normal((2, rows, 1))
@@ -65,6 +65,6 @@ def main():
     np.testing.assert_allclose(confide(), with_crepes())
     np.testing.assert_allclose(confide(), with_mapie())
     ours = seconds(confide)
-    print(f"split conformal, 10⁶ calibration and 10⁶ new rows: {ours:.3f} s")
+    tell("split conformal, 10⁶ calibration and 10⁶ new rows", ours, "s")
     for name, work in {"crepes": with_crepes, "MAPIE": with_mapie}.items():
-        print(f"  {name}: {seconds(work) / ours:.2f} × that")
+        tell(f"  {name}", seconds(work) / ours, "times that")

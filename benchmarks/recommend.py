@@ -12,7 +12,7 @@ from surprise import SVD, Dataset, Reader
 
 from confide.datasets import simulate_ratings
 from confide.recommend import MatrixFactorization
-from timing import require, seconds
+from timing import require, seconds, tell
 
 ROWS, HELD_OUT = 130_000, 15_000
 STARS = (1, 5)
@@ -51,9 +51,9 @@ def main():
     biases = MatrixFactorization(regularisation=np.inf, random_state=0).fit(X, y)
 
     require(f"{ROWS:,} ratings, 64 dimensions, a given penalty", ours, 20, "s")
-    print(f"  penalty chosen by held-out ratings: {choosing:.1f} s, {chosen.regularisation_:.3g}")
+    tell("  penalty chosen by held-out ratings", choosing / ours, "times that")
     for name, took in theirs.items():
-        print(f"  {name}: {took:.1f} s, {took / ours:.2f} × the time at a given penalty")
+        tell(f"  {name}", took / ours, "times that")
     found = {
         "matrix factorisation": errors(chosen.predict),
         **{
@@ -64,8 +64,7 @@ def main():
         "the mean": errors(lambda pairs: np.full(len(pairs), y.mean())),
     }
     for part in new:
-        print(f"{part} ratings, root mean squared error:")
         for name, each in found.items():
-            print(f"  {name}: {each[part]:.4f}")
+            tell(f"{part} ratings, {name}", each[part], "root mean squared error")
         ratio = found["matrix factorisation"][part] / min(found[name][part] for name in peers)
         require("  matrix factorisation to the better of scikit-surprise's", ratio, 1, "")

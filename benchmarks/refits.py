@@ -16,7 +16,7 @@ from sklearn.preprocessing import SplineTransformer, StandardScaler
 from confide import WTCPDR
 from confide.conformal import weighted_quantile
 from confide.datasets import synthetic
-from timing import require
+from timing import require, tell
 from timing import seconds as timed_seconds
 
 ROWS = 6_600
@@ -88,10 +88,10 @@ def closed_form():
             total, ratio = a_row(arm, new_rows(50, d))
             what = f"ridge on {name}, n = {ROWS:,}, d = {d}, a row"
             if bound is None:
-                print(f"{what}: {1e3 * (total - ratio):.3g} ms")
+                tell(what, 1e3 * (total - ratio), "ms")
             else:
                 require(what, 1e3 * (total - ratio), bound, "ms")
-            print(f"  and {1e3 * ratio:.2f} ms for the ratio")
+            tell("  and for the ratio", 1e3 * ratio, "ms")
 
 
 def few_refits():
@@ -103,8 +103,8 @@ def few_refits():
     ours = seconds(lambda: answers.append(arm.predict_set(X)), runs=1) / len(X)
     loop = seconds(lambda: answers.append([algorithm_2(arm, base, x, domain) for x in X]), runs=1) / len(X)
     spacing = (domain[1] - domain[0]) / (CANDIDATES - 1)
-    what = f"boosting of 100 trees, n = {ROWS:,}, {ours:.1f} s a row; a loop over candidates"
-    require(what, loop / ours, 6, "times that", at_least=True)
+    tell(f"boosting of 100 trees, n = {ROWS:,}, a row", ours, "s")
+    require("  a loop over candidates", loop / ours, 6, "times that", at_least=True)
     sets, members = answers
     ends = np.array([[each.min(), each.max()] for each in members])
     # An end is known to 1e-2 of the domain, rounded outwards, and the loop's to its spacing, rounded inwards.
@@ -119,9 +119,10 @@ def growth():
         ("nearest neighbours", KNeighborsRegressor(), (100, 1_000, 10_000)),
     ):
         took = [a_row(fitted(base, size, ratio_rows="all"), new_rows(10), runs=2)[0] for size in sizes]
-        shown = ", ".join(f"{1e3 * each:.3g} ms at n = {size:,}" for each, size in zip(took, sizes, strict=True))
+        for each, size in zip(took, sizes, strict=True):
+            tell(f"{name}, n = {size:,}, a row", 1e3 * each, "ms")
         slope = np.polyfit(np.log(sizes), np.log(took), 1)[0]
-        require(f"{name}, a row: {shown}; grows like n to the power", slope, 1.2, "")
+        require("  grows like n to the power", slope, 1.2, "")
 
 
 def main():

@@ -1,8 +1,17 @@
-"""Run the benchmarks named on the command line, or all of them: `make bench`. Status 1 if a bound does not hold."""
+"""Run the benchmarks named on the command line, or all of them: `make bench`. Status 1 if a bound does not hold.
+
+With --out the figures go into a CSV file too, from which `make benchmarks-page` makes docs/benchmarks.md.
+"""
 
 from __future__ import annotations
 
+import argparse
+import os
+import platform
 import sys
+from dataclasses import asdict, fields
+from importlib.metadata import version
+from pathlib import Path
 
 import kernel_ratio
 import paper_methods
@@ -13,7 +22,8 @@ import recommend
 import refits
 import split_wtcp
 import stream
-from timing import failures
+from confide.experiments.reproduction.csvs import write_rows
+from timing import Figure, figures
 
 BENCHMARKS = {
     "quantile": quantile.main,
@@ -26,9 +36,36 @@ BENCHMARKS = {
     "recommend": recommend.main,
     "paper_methods": paper_methods.main,
 }
+PACKAGES = ("confide", "numpy", "scipy", "scikit-learn", "crepes", "mapie", "densratio", "scikit-surprise")
+
+
+def machine():
+    """Return what the figures depend on beside the code: text in place of numbers."""
+    described = Path("/proc/cpuinfo").read_text(encoding="utf-8")
+    processor = next((line.partition(": ")[2] for line in described.splitlines() if "model name" in line), "unknown")
+    facts = {
+        "processor": processor,
+        "cores": os.cpu_count(),
+        "Python": platform.python_version(),
+    }
+    facts |= {name: version(name) for name in PACKAGES}
+    return [{"benchmark": "machine", "what": what, "value": value} for what, value in facts.items()]
+
 
 if __name__ == "__main__":
-    for name in sys.argv[1:] or BENCHMARKS:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="name", help=", ".join(BENCHMARKS))
+    parser.add_argument("--out", type=Path, help="CSV file for the figures")
+    arguments = parser.parse_args()
+    if unknown := set(arguments.names) - set(BENCHMARKS):
+        parser.error(f"no benchmark {', '.join(sorted(unknown))}; there are {', '.join(BENCHMARKS)}.")
+    rows, failures = machine(), []
+    for name in arguments.names or BENCHMARKS:
         print(f"\n# {name}", flush=True)
+        figures.clear()
         BENCHMARKS[name]()
+        rows += [{"benchmark": name, **asdict(figure)} for figure in figures]
+        failures += [f"{name}, {figure.what.strip()}" for figure in figures if not figure.holds]
+    if arguments.out is not None:
+        write_rows(arguments.out, rows, ["benchmark", *(field.name for field in fields(Figure))])
     sys.exit(f"\nbounds that do not hold: {'; '.join(failures)}" if failures else 0)

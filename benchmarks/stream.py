@@ -24,7 +24,7 @@ from confide import CounterfactualIntervals, Transfer, load, stack
 from confide.datasets import load_star
 from confide.formats import read_batches
 from confide.scale import _in_order, _threads, covariates
-from timing import require
+from timing import require, tell
 
 ROWS = 10_000_000
 SHARE = 0.8
@@ -49,12 +49,13 @@ def main():
                 for rows, file in files.items():
                     command = [Path(sys.executable).with_name("confide"), "predict", path, file]
                     _, taken, peaks[rows] = _run([*command, "--out", Path(folder) / "out.parquet"], threads)
-                print(f"{what}: {ROWS:,} rows in {taken:.1f} s, the base models alone {own:.1f} s")
-                require(f"{what}: share of the base models' throughput", own / taken, SHARE, "", at_least=True)
-                print(f"{what}: share of their throughput with as many batches at once: {at_once / taken:.3g}")
+                tell(f"{what}, {ROWS:,} rows", taken, "s")
+                tell("  the base models alone", own, "s")
+                require(f"  {what}: share of the base models' throughput", own / taken, SHARE, "", at_least=True)
+                tell("  share of their throughput with as many batches at once", at_once / taken, "")
                 growth = peaks[ROWS] / peaks[ROWS // 10]
-                print(f"{what}: peak {peaks[ROWS]:.0f} MiB, with a tenth of the rows {peaks[ROWS // 10]:.0f} MiB")
-                require(f"{what}: growth of memory with ten times the rows", growth, 1.1, "")
+                tell("  peak of memory", peaks[ROWS], "MiB")
+                require(f"  {what}: growth of memory with ten times the rows", growth, 1.1, "")
 
 
 def _write(path, pupils, rows):

@@ -1,16 +1,44 @@
-"""How the benchmarks measure, and how they say that a bound does not hold."""
+"""How the benchmarks measure, and how they tell a figure and whether its bound holds."""
 
 from __future__ import annotations
 
 import resource
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-failures: list[str] = []
+
+@dataclass(frozen=True)
+class Figure:
+    """What was measured, and what was asked for; no bound where nothing was."""
+
+    what: str
+    value: float
+    unit: str
+    bound: float | None = None
+    at_least: bool = False
+
+    @property
+    def holds(self) -> bool:
+        """Whether the bound holds."""
+        if self.bound is None:
+            return True
+        return self.value >= self.bound if self.at_least else self.value <= self.bound
+
+    def __str__(self) -> str:
+        told = f"{self.what}: {self.value:.3g} {self.unit}".rstrip()
+        if self.bound is None:
+            return told
+        asked = f"{told} (asked for: {'at least' if self.at_least else 'at most'} {self.bound:g} {self.unit}".rstrip()
+        return f"{asked})" if self.holds else f"{asked})\n  DOES NOT HOLD"
+
+
+# Everything that was told since the benchmark began; `run.py` takes it from here.
+figures: list[Figure] = []
 
 
 def seconds(work: Callable[[], Any], runs: int = 3, clock: Callable[[], float] = time.perf_counter) -> float:
@@ -23,13 +51,19 @@ def seconds(work: Callable[[], Any], runs: int = 3, clock: Callable[[], float] =
     return best
 
 
+def tell(what: str, value: float, unit: str) -> None:
+    """Print a figure and keep it."""
+    _keep(Figure(what, float(value), unit))
+
+
 def require(what: str, value: float, bound: float, unit: str, *, at_least: bool = False) -> None:
-    """Print a figure beside its bound, and remember it where it does not hold."""
-    holds = value >= bound if at_least else value <= bound
-    print(f"{what}: {value:.3g} {unit} (asked for: {'at least' if at_least else 'at most'} {bound:g} {unit})")
-    if not holds:
-        failures.append(what)
-        print("  DOES NOT HOLD")
+    """Print a figure beside its bound and keep it."""
+    _keep(Figure(what, float(value), unit, bound, at_least))
+
+
+def _keep(figure: Figure) -> None:
+    print(figure, flush=True)
+    figures.append(figure)
 
 
 def peak_mebibytes() -> float:

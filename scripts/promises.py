@@ -1,13 +1,20 @@
-"""Write README's table of promises from METHODS; with --check, only say whether it is up to date."""
+"""Write the promises of METHODS into README (a table) and docs/promises.md (in full); with --check, only say whether.
+
+Everything between the two marks is made here; the rest of a page is written by hand.
+"""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from confide import METHODS
 
-README = Path(__file__).parents[1] / "README.md"
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+ROOT = Path(__file__).parents[1]
 START, END = "<!-- promises: made by `make promises` -->", "<!-- end of promises -->"
 
 
@@ -21,16 +28,32 @@ def table() -> str:
     return "\n".join(rows)
 
 
-def updated(text: str) -> str:
-    """Return the README with the table made anew."""
+def sections() -> str:
+    """Return the promises as one section a method, readable on a narrow screen."""
+    parts = []
+    for record in METHODS.values():
+        lines = [f"### `{record.name}`", "", record.summary, ""]
+        lines += [f"- Promised coverage: **{record.promise}**"]
+        lines += [f"- {use[0].upper()}{use[1:]}" for use in record.uses.split("; ")]
+        parts.append("\n".join(lines))
+    return "\n\n".join(["", *parts, ""])
+
+
+PAGES: dict[Path, Callable[[], str]] = {ROOT / "README.md": table, ROOT / "docs" / "promises.md": sections}
+
+
+def updated(text: str, made: str) -> str:
+    """Return a page with what stands between the marks made anew."""
     before, _, rest = text.partition(START)
     _, _, after = rest.partition(END)
-    return f"{before}{START}\n{table()}\n{END}{after}"
+    return f"{before}{START}\n{made}\n{END}{after}"
 
 
 if __name__ == "__main__":
-    old = README.read_text(encoding="utf-8")
-    new = updated(old)
-    if "--check" in sys.argv:
-        sys.exit("README's table of promises is out of date: run `make promises`." if old != new else 0)
-    README.write_text(new, encoding="utf-8")
+    for page, make in PAGES.items():
+        old = page.read_text(encoding="utf-8")
+        new = updated(old, make())
+        if "--check" not in sys.argv:
+            page.write_text(new, encoding="utf-8")
+        elif old != new:
+            sys.exit(f"The promises in {page.name} are out of date: run `make promises`.")

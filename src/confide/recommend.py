@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+__all__ = ["MatrixFactorization"]
+
 # Penalties to choose from: of the biases, and of the factors as shares of the smallest that makes all of them zero.
 BIAS_PENALTIES = (64.0, 32.0, 16.0, 8.0, 4.0, 2.0, 1.0, 0.5)
 SHARES = tuple(2.0 ** (-step / 2) for step in range(1, 13))
