@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -46,6 +47,13 @@ Control = Annotated[
     str | None, typer.Option(help="Treatment that the others are compared with; by default the first in order.")
 ]
 Alpha = Annotated[float, typer.Option(help="Miscoverage level: 0.1 for 90 % intervals.")]
+LowerIsBetter = Annotated[
+    bool, typer.Option("--lower-is-better", help="In the report a smaller outcome is the better one.")
+]
+OtherAlpha = Annotated[float | None, typer.Option(help="Another level than the model's.")]
+Trust = Annotated[
+    list[str] | None, typer.Option(help="Full name of a type that the model's file may hold; repeatable.")
+]
 Seed = Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Decides everything random.")]
 Json = Annotated[bool, typer.Option("--json", help="Tell the result as JSON, for machines.")]
 
@@ -114,6 +122,8 @@ def run(
     id: Identifiers = None,  # noqa: A002  (the option's name)
     out: Annotated[str, typer.Option(help="Where the intervals go: CSV, Parquet or Arrow; - is stdout.")] = "-",
     save: Annotated[str | None, typer.Option(help="Keep the fitted model under this name.")] = None,
+    report: Annotated[str | None, typer.Option(help="Write a page with all answers, and why to trust them.")] = None,
+    lower_is_better: LowerIsBetter = False,
     control: Control = None,
     outcome_values: Annotated[
         str | None, typer.Option(help="All values that the outcome can take, such as 0,1: answers keep to them.")
@@ -130,7 +140,11 @@ def run(
     answering = predict is not None
     if out != "-" and not answering:
         raise typer.BadParameter("--out needs --predict: there are no rows to answer for.")
-    check_outputs(out if answering else None, save, as_json=as_json, inputs=(observational, trial, predict))
+    if report is not None and (predict is None or not Path(predict).is_file()):
+        raise typer.BadParameter("--report needs --predict, and a file there: its rows are read twice.")
+    if lower_is_better and report is None:
+        raise typer.BadParameter("--lower-is-better is for a report: give --report.")
+    check_outputs(out if answering else None, save, report, as_json=as_json, inputs=(observational, trial, predict))
     check_one_standard_input(observational, trial, predict)
     bounds = {"outcome_values": _numbers(outcome_values), "outcome_range": _numbers(outcome_range)}
     with notes():
@@ -141,8 +155,11 @@ def run(
         answered = _answer(model, predict, out, control) if predict is not None else None
         if save is not None:
             model.save(save)
+        if report is not None and predict is not None:
+            _report(report, model, predict, study, control, seed, lower_is_better=lower_is_better)
     if as_json:
-        print_json({"summary": summary, "arms": model.diagnostics_, "answered": answered, "saved": save})
+        told = {"summary": summary, "arms": model.diagnostics_, "answered": answered, "saved": save, "report": report}
+        print_json(told)
         return
     from confide.screen import covariate_line
 
@@ -150,6 +167,8 @@ def run(
     typer.echo(f"{covariate_line(model.encoder_.columns_)}\n\n{summary}", file=screen)
     if answered is not None:
         tell_answered(answered, out, screen)
+    if report is not None:
+        typer.echo(f"\nReport: {report}, to be opened in a browser.", file=screen)
     if save is not None:
         typer.echo(f"\nSaved as {save}. Next: confide predict {save} new.csv --out intervals.csv", file=screen)
 
@@ -159,10 +178,8 @@ def predict(
     model: Annotated[str, typer.Argument(help="A model that `confide run --save` kept.")],
     new: Annotated[str, typer.Argument(help="New rows: CSV, Parquet or Arrow; - is stdin.")],
     out: Annotated[str, typer.Option(help="Where the intervals go; - is stdout.")] = "-",
-    alpha: Annotated[float | None, typer.Option(help="Another level than the model's.")] = None,
-    trust: Annotated[
-        list[str] | None, typer.Option(help="Full name of a type that the model's file may hold; repeatable.")
-    ] = None,
+    alpha: OtherAlpha = None,
+    trust: Trust = None,
     control: Control = None,
     as_json: Json = False,
 ) -> None:
@@ -179,6 +196,51 @@ def predict(
         print_json({"answered": answered})
     else:
         tell_answered(answered, out, sys.stderr if out == "-" else sys.stdout)
+
+
+@app.command(short_help="A page on a saved model's answers.")
+def report(
+    model: Annotated[str, typer.Argument(help="A model that `confide run --save` kept.")],
+    predict: Annotated[str, typer.Option(help="New rows: CSV, Parquet or Arrow; - is stdin.")],
+    out: Annotated[str, typer.Option(help="Where the page goes.")] = "report.html",
+    observational: Annotated[
+        str | None,
+        typer.Option(
+            help="The table that the model was fitted on; with it and the next three the page has "
+            "coverage and the test for hidden confounding."
+        ),
+    ] = None,
+    trial: Annotated[str | None, typer.Option(help="The trial that it was fitted on.")] = None,
+    treatment: Annotated[str | None, typer.Option(help="Column of the treatment.")] = None,
+    outcome: Annotated[str | None, typer.Option(help="Column of the outcome.")] = None,
+    id: Identifiers = None,  # noqa: A002
+    alpha: OtherAlpha = None,
+    trust: Trust = None,
+    control: Control = None,
+    lower_is_better: LowerIsBetter = False,
+    seed: Seed = 0,
+    as_json: Json = False,
+) -> None:
+    """Write a page on a saved model's answers, which opens in a browser and needs no network."""
+    given = [observational, trial, treatment, outcome]
+    if any(given) and not all(given):
+        raise typer.BadParameter("give --observational, --trial, --treatment and --outcome together, or none of them.")
+    check_outputs(report=out, inputs=(model, predict, observational, trial))
+    check_one_standard_input(predict, observational, trial)
+    from confide import load
+
+    with notes():
+        study = None
+        if observational and trial and treatment and outcome:
+            study = _read(observational, trial, treatment, outcome, id)
+        with waiting("loading"):
+            loaded = load(model, trusted=trust or [])
+            loaded = loaded if alpha is None else loaded.with_alpha(alpha)
+        answered = _report(out, loaded, predict, study, control, seed, lower_is_better=lower_is_better)
+    if as_json:
+        print_json({"answered": answered, "report": out})
+    else:
+        tell_answered(answered, out, sys.stdout)
 
 
 @app.command(short_help="Every method on held-out trial rows.")
@@ -267,23 +329,27 @@ def demo(
     files: Annotated[
         str | None, typer.Option(help="Write these pupils into this folder too, as CSV files for the other commands.")
     ] = None,
+    page: Annotated[str, typer.Option("--report", help="Where the report on these pupils goes.")] = "report.html",
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
     """Tell the story on real pupils: what the observational data claim, what the trial gives, what confide gives."""
-    from confide.experiments.story import DRAWS, tell_star, write_star
+    check_outputs(report=page)
+    from confide.experiments.story import DRAWS, report_star, tell_star, write_star
     from confide.screen import console, next_commands, story_parts
 
     if files is not None:
         write_star(files, seed)
     with progress("draws", DRAWS) as tell:
-        story = tell_star(seed, tell)
+        story, first = tell_star(seed, tell)
+    with notes(), waiting("writing the report"):
+        report_star(page, first, seed)
     if as_json:
         print_json(story)
         return
     for part in story_parts(story):
         console().print(part, highlight=False)
-    typer.echo(next_commands(files))
+    typer.echo(next_commands(files, page))
 
 
 @app.command(short_help="The paper's tables, run anew.")
@@ -344,6 +410,32 @@ def _fitted(
         model = CounterfactualIntervals(alpha=alpha, random_state=seed)
         model.set_params(method=method_by_name(model.method if method is None else method, **parameters))
         return model.fit(*study)
+
+
+def _report(
+    path: str,
+    model: CounterfactualIntervals,
+    source: str,
+    study: Study | None,
+    control: str | None,
+    seed: int,
+    *,
+    lower_is_better: bool,
+) -> Any:
+    """Write the page on a file's rows, with progress where someone watches; return what was counted."""
+    from confide.formats import read_batches
+    from confide.methods.registry import METHODS
+    from confide.report import Evidence, Individuals, write_page
+
+    with progress("rows answered", None) as tell:
+        individuals = Individuals.of_batches(model, read_batches(source), control, source, tell)
+    evidence = None
+    if study is not None:
+        with progress("methods on held-out rows", len(METHODS)) as tell:
+            evidence = Evidence.of(model, study, seed, tell=tell)
+    with waiting("writing the report"):
+        write_page(path, model, individuals, evidence, control=control, lower_is_better=lower_is_better)
+    return individuals.counted
 
 
 def _numbers(text: str | None) -> list[float] | None:

@@ -155,7 +155,7 @@ def story_parts(story: Story) -> list[Any]:
         ),
         table,
         f"{closing(story)}\n",
-        "[bold]Next[/bold], the same from files, and then with your own:",
+        "[bold]Next[/bold], a page to look at, the same from files, and then with your own:",
     ]
 
 
@@ -172,13 +172,16 @@ def closing(story: Story) -> str:
     )
 
 
-def next_commands(files: str | None) -> str:
-    """Return what to type after the demonstration, whose files may be there already."""
+def next_commands(files: str | None, report: str) -> str:
+    """Return what to look at and type after the demonstration, whose files may be there already."""
     folder = "star" if files is None else files.rstrip("/")
-    return "  confide demo --files star\n" * (files is None) + (
-        f"  confide run --observational {folder}/observational.csv --trial {folder}/trial.csv \\\n"
-        f"    --predict {folder}/new.csv --treatment small --outcome score --id pupil --out intervals.csv"
-    )
+    lines = [f"  {report}, in a browser: one of the draws, pupil by pupil"]
+    lines += ["  confide demo --files star"] * (files is None)
+    lines += [
+        f"  confide run --observational {folder}/observational.csv --trial {folder}/trial.csv \\",
+        f"    --predict {folder}/new.csv --treatment small --outcome score --id pupil --out intervals.csv",
+    ]
+    return "\n".join(lines)
 
 
 def reproduction_parts(found: Reproduced) -> list[Any]:

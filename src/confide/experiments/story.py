@@ -5,18 +5,21 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
+from confide.confounding import hidden_confounding_test
 from confide.counterfactual import CounterfactualIntervals
 from confide.datasets import load_star
-from confide.diagnostics import coverage_report
+from confide.diagnostics import Coverage, coverage_report
+from confide.experiments.held_out import Compared, compare
 from confide.formats import writing
 from confide.methods.naive import Naive
 from confide.methods.registry import METHODS
-from confide.study import stack
+from confide.report import Evidence, Individuals, write_page
+from confide.study import Study, stack
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,6 +27,8 @@ if TYPE_CHECKING:
 ALPHA = 0.1
 # Draws of trial and held-out pupils: the promise is an average over them.
 DRAWS = 6
+# Methods that the report measures beside the story's own.
+MEASURED = ("transfer", "pooled-dr", "wcp")
 
 
 @dataclass(frozen=True)
@@ -61,14 +66,39 @@ class Story:
     lines: list[Line]
 
 
-def tell_star(seed: int, tell: Callable[[int], None] = lambda _: None) -> Story:
+@dataclass(frozen=True)
+class Draw:
+    """One draw of pupils, with what was fitted on it.
+
+    Attributes
+    ----------
+    story : Story
+        What is told of it.
+    model : CounterfactualIntervals
+        Of both tables.
+    study, held_out : Study
+        The pupils that it was fitted on, and those held out.
+    compared : list of Compared
+        How methods did on the held-out pupils.
+    """
+
+    story: Story
+    model: CounterfactualIntervals
+    study: Study
+    held_out: Study
+    compared: list[Compared]
+
+
+def tell_star(seed: int, tell: Callable[[int], None] = lambda _: None) -> tuple[Story, Draw]:
     """Return the story of Project STAR: what observational pupils claim, what the trial gives, what confide gives.
 
-    ``tell`` is called with 1 after each of the `DRAWS`.
+    The numbers are means over `DRAWS` draws, the first of which is returned too. ``tell`` is called with 1 after each.
     """
-    drawn = []
-    for draw in range(DRAWS):
-        drawn.append(_draw(DRAWS * seed + draw))
+    first = _draw(DRAWS * seed)
+    drawn = [first.story]
+    tell(1)
+    for draw in range(1, DRAWS):
+        drawn.append(_draw(DRAWS * seed + draw).story)
         tell(1)
     names = [(line.what, line.promise) for line in drawn[0].lines]
     lines = []
@@ -77,32 +107,59 @@ def tell_star(seed: int, tell: Callable[[int], None] = lambda _: None) -> Story:
         coverage, width = (np.mean([getattr(each, name) for each in mine], axis=0) for name in ("coverage", "width"))
         lines.append(Line(what, promise, coverage.tolist(), width.tolist()))
     observational, claimed, true = np.mean([(each.observational, each.claimed, each.true) for each in drawn], axis=0)
-    return replace(drawn[0], draws=DRAWS, observational=round(observational), claimed=claimed, true=true, lines=lines)
+    means = replace(drawn[0], draws=DRAWS, observational=round(observational), claimed=claimed, true=true, lines=lines)
+    return means, first
 
 
-def _draw(seed: int) -> Story:
-    """Return the story of one draw."""
+def _draw(seed: int) -> Draw:
+    """Return one draw and its story."""
     data = load_star(random_state=seed)
-    new = data.test.drop_columns([str(data.treatment), data.outcome])
-    outcomes, labels = data.test[data.outcome].to_numpy(), data.test[data.treatment].to_numpy()
-    claimed, true = (_difference(table, str(data.treatment), data.outcome) for table in (data.observational, data.test))
+    treatment, outcome = str(data.treatment), data.outcome
+    claimed, true = (_difference(table, treatment, outcome) for table in (data.observational, data.test))
     # Split conformal prediction that takes observational pupils for a trial: what a careful analyst without one does.
-    blind = stack(data.observational, data.observational, treatment=str(data.treatment), outcome=data.outcome)
-    both = stack(data.observational, data.trial, treatment=str(data.treatment), outcome=data.outcome)
-    asked = [
-        ("observational alone", "nothing", Naive(), blind),
-        ("trial alone", METHODS["naive"].promise, Naive(), both),
-        ("confide, with both", METHODS["transfer-centred"].promise, "transfer-centred", both),
+    blind = stack(data.observational, data.observational, treatment=treatment, outcome=outcome)
+    both = stack(data.observational, data.trial, treatment=treatment, outcome=outcome)
+    held_out = Study(
+        data.test.select(both.X.column_names),
+        data.test[outcome].to_numpy(),
+        data.test[treatment].to_numpy(),
+        np.full(len(data.test), fill_value=True),
+    )
+    _, without = _ask(Naive(), blind, held_out, seed)
+    _, alone = _ask("naive", both, held_out, seed)
+    model, together = _ask("transfer-centred", both, held_out, seed)
+    found = {"observational alone": without, "trial alone": alone, "confide, with both": together}
+    compared = [Compared("naive", METHODS["naive"].promise, alone)]
+    compared.append(Compared("transfer-centred", METHODS["transfer-centred"].promise, together))
+    promises = ["nothing", *(each.promise for each in compared)]
+    lines = [
+        Line(what, promise, [arm.coverage for arm in arms], [arm.width for arm in arms])
+        for (what, arms), promise in zip(found.items(), promises, strict=True)
     ]
-    lines = []
-    for what, promise, method, study in asked:
-        model = CounterfactualIntervals(method, alpha=ALPHA, random_state=seed)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # the blind model is asked about pupils unlike its own: that is the point
-            model.fit(*study)
-            arms = coverage_report(model, new, outcomes, treatment=labels)
-        lines.append(Line(what, promise, [arm.coverage for arm in arms], [arm.width for arm in arms]))
-    return Story(1, len(data.observational), len(data.trial), len(data.test), claimed, true, lines)
+    story = Story(1, len(data.observational), len(data.trial), len(data.test), claimed, true, lines)
+    return Draw(story, model, both, held_out, compared)
+
+
+def _ask(method: Any, study: Study, held_out: Study, seed: int) -> tuple[CounterfactualIntervals, list[Coverage]]:
+    """Return a fitted model, and how it does on the held-out pupils."""
+    model = CounterfactualIntervals(method, alpha=ALPHA, random_state=seed)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the blind model is asked about pupils unlike its own: that is the point
+        model.fit(*study)
+        return model, coverage_report(model, held_out.X, held_out.y, held_out.treatment)
+
+
+def report_star(path: str, draw: Draw, seed: int) -> None:
+    """Write the report on a draw's held-out pupils, with more methods measured on them."""
+    measured = [*draw.compared, *compare(draw.study, draw.held_out, ALPHA, seed, MEASURED)]
+    pupils = pa.array([f"n{number:04d}" for number in range(1, len(draw.held_out) + 1)])
+    evidence = Evidence(
+        measured,
+        f"On {len(draw.held_out):,} pupils who are neither in the trial nor in the observational table.",
+        hidden_confounding_test(*draw.study, random_state=seed),
+    )
+    individuals = Individuals.of_table(draw.model, draw.held_out.X.add_column(0, "pupil", pupils))
+    write_page(path, draw.model, individuals, evidence)
 
 
 def write_star(folder: str, seed: int) -> None:
