@@ -135,15 +135,8 @@ def run(
     as_json: Json = False,
 ) -> None:
     """Fit on two files, and answer for the people in a third."""
-    if predict is None and save is None:
-        raise typer.BadParameter("give --predict, --save or both: otherwise nothing comes of it.")
     answering = predict is not None
-    if out != "-" and not answering:
-        raise typer.BadParameter("--out needs --predict: there are no rows to answer for.")
-    if report is not None and (predict is None or not Path(predict).is_file()):
-        raise typer.BadParameter("--report needs --predict, and a file there: its rows are read twice.")
-    if lower_is_better and report is None:
-        raise typer.BadParameter("--lower-is-better is for a report: give --report.")
+    _check_asked(predict, out, save, report, lower_is_better=lower_is_better)
     check_outputs(out if answering else None, save, report, as_json=as_json, inputs=(observational, trial, predict))
     check_one_standard_input(observational, trial, predict)
     bounds = {"outcome_values": _numbers(outcome_values), "outcome_range": _numbers(outcome_range)}
@@ -387,6 +380,19 @@ def reproduce(
     for each in found:
         for part in reproduction_parts(each):
             console().print(part, highlight=False)
+
+
+def _check_asked(predict: str | None, out: str, save: str | None, report: str | None, *, lower_is_better: bool) -> None:
+    """Refuse options of `run` from which nothing could come."""
+    if predict is None and save is None:
+        raise typer.BadParameter("give --predict, --save or both: otherwise nothing comes of it.")
+    if out != "-" and predict is None:
+        raise typer.BadParameter("--out needs --predict: there are no rows to answer for.")
+    read_once = predict is None or predict == "-" or (Path(predict).exists() and not Path(predict).is_file())
+    if report is not None and read_once:
+        raise typer.BadParameter("--report needs --predict with a plain file: its rows are read twice.")
+    if lower_is_better and report is None:
+        raise typer.BadParameter("--lower-is-better is for a report: give --report.")
 
 
 def _read(

@@ -151,12 +151,13 @@ def _ask(method: Any, study: Study, held_out: Study, seed: int) -> tuple[Counter
 
 def report_star(path: str, draw: Draw, seed: int) -> None:
     """Write the report on a draw's held-out pupils, with more methods measured on them."""
+    X, y, treatment, trial = draw.study
     measured = [*draw.compared, *compare(draw.study, draw.held_out, ALPHA, seed, MEASURED)]
     pupils = pa.array([f"n{number:04d}" for number in range(1, len(draw.held_out) + 1)])
     evidence = Evidence(
         measured,
         f"On {len(draw.held_out):,} pupils who are neither in the trial nor in the observational table.",
-        hidden_confounding_test(*draw.study, random_state=seed),
+        hidden_confounding_test(X, y, treatment, trial, random_state=seed),
     )
     individuals = Individuals.of_table(draw.model, draw.held_out.X.add_column(0, "pupil", pupils))
     write_page(path, draw.model, individuals, evidence)
