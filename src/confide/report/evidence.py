@@ -50,7 +50,7 @@ class Evidence:
         """
         alpha = float(next(iter(model.arms_.values())).alpha)
         name, estimator = own_method(model)
-        names = list(dict.fromkeys([*(METHODS if methods is None else methods), name]))
+        names = list(dict.fromkeys([name, *(METHODS if methods is None else methods)]))
         compared = []
         try:
             kept, test = hold_out(study, random_state)

@@ -179,7 +179,7 @@
     const sizes = arms.flatMap((arm) => Array.from(arm.point.slice(0, 400), Math.abs)).filter((size) => size > 0);
     sizes.sort((a, b) => a - b);
     const typical = sizes.length ? sizes[sizes.length >> 1] : 1;
-    decimals = Math.min(12, Math.max(0, 3 - Math.floor(Math.log10(typical)) - 1));
+    decimals = Math.min(12, Math.max(0, 3 - Math.floor(Math.log10(typical))));
     formatter = new Intl.NumberFormat("en-US", { minimumFractionDigits: decimals, maximumFractionDigits: decimals });
   }
   let formatter;
@@ -365,7 +365,8 @@
     draw($("effects-chart"), (width) => ({
       height: width < 500 ? 240 : 320,
       marginLeft: 56,
-      x: { label: "rows, by predicted effect →", domain: [0.5, Math.max(1.5, rows.length + 0.5)], ticks: 5, tickFormat: (value) => (Number.isInteger(value) ? whole.format(value) : "") },
+      marginBottom: 44,
+      x: { label: "rows, by predicted effect →", labelOffset: 40, domain: [0.5, Math.max(1.5, rows.length + 0.5)], ticks: 5, tickFormat: (value) => (Number.isInteger(value) ? whole.format(value) : "") },
       y: { label: "↑ effect", domain, grid: true },
       marks: [
         one
@@ -377,7 +378,7 @@
         Plot.ruleY([0], { stroke: "var(--ink)", strokeWidth: 1.25 }),
       ],
       color: { type: "identity" },
-      symbol: { domain: ["benefits", "harmed", "undecided"], range: ["triangle", "diamond2", "circle"] },
+      symbol: { domain: ["benefits", "harmed", "undecided"], range: ["triangle", "diamond", "circle"] },
     }));
     const counts = Object.keys(GROUPS).map((group) => `${whole.format(rows.filter((row) => now.group[row] === group).length)} ${group === "benefits" ? "surely benefit" : group === "harmed" ? "are surely harmed" : "are undecided"}`);
     $("effects-chart").setAttribute("aria-label", `${title}. Of these rows ${counts.join(", ")}. The table under the chart has the same numbers.`);
@@ -414,10 +415,11 @@
     if (!mine.length) return;
     const least = Math.min(1 - data.alpha, ...mine.map((each) => each.low));
     draw(box, (width) => ({
-      height: 22 * mine.length + 56,
+      height: 22 * mine.length + 74,
+      marginBottom: 44,
       marginLeft: width < 500 ? 118 : 140,
       marginRight: 16,
-      x: { label: "coverage →", domain: [Math.max(0, least - 0.04), 1], ticks: width < 500 ? 4 : 8, tickFormat: (share) => `${Math.round(100 * share)} %`, grid: true },
+      x: { label: "coverage →", labelOffset: 40, domain: [Math.max(0, least - 0.04), 1], ticks: width < 500 ? 4 : 8, tickFormat: (share) => `${Math.round(100 * share)} %`, grid: true },
       y: { label: null, domain: mine.map((each) => each.method) },
       marks: [
         Plot.ruleX([1 - data.alpha], { stroke: "var(--ink)", strokeDasharray: "5,4" }),
@@ -431,29 +433,31 @@
 
   function drawWeights() {
     const bars = data.weights.flatMap((each) => [
-      { arm: each.arm, what: "rows", size: each.rows },
-      { arm: each.arm, what: "worth (n_eff)", size: each.worth },
+      { place: each.arm + " rows", text: `${short(each.arm, 10)}: rows`, size: each.rows, colour: "var(--band)" },
+      { place: each.arm + " worth", text: `${short(each.arm, 10)}: worth`, size: each.worth, colour: "var(--accent)" },
     ]);
+    const names = new Map(bars.map((each) => [each.place, each.text]));
     draw($("worth-chart"), () => ({
-      height: 62 * data.weights.length + 44,
-      marginLeft: 96,
-      marginRight: 70,
-      x: { label: "rows →", ticks: 4, domain: [0, Math.max(1, ...bars.map((each) => each.size))] },
-      y: { label: null, domain: ["rows", "worth (n_eff)"] },
-      fy: { label: null, tickFormat: (arm) => short(arm, 10), domain: data.weights.map((each) => each.arm) },
+      height: 56 * data.weights.length + 64,
+      marginLeft: 104,
+      marginRight: 60,
+      marginBottom: 44,
+      x: { label: "rows →", labelOffset: 40, ticks: 4, domain: [0, Math.max(1, ...bars.map((each) => each.size))] },
+      y: { label: null, domain: bars.map((each) => each.place), tickFormat: (place) => names.get(place), tickSize: 0 },
       marks: [
-        Plot.barX(bars, { y: "what", fy: "arm", x: "size", fill: (each) => (each.what === "rows" ? "var(--band)" : "var(--accent)") }),
-        Plot.text(bars, { y: "what", fy: "arm", x: "size", text: (each) => whole.format(Math.round(10 * each.size) / 10), textAnchor: "start", dx: 5, fill: "var(--ink)" }),
+        Plot.barX(bars, { y: "place", x: "size", fill: "colour", insetTop: 2 }),
+        Plot.text(bars, { y: "place", x: "size", text: (each) => whole.format(Math.round(10 * each.size) / 10), textAnchor: "start", dx: 5, fill: "var(--ink)" }),
         Plot.ruleX([0]),
       ],
       color: { type: "identity" },
     }));
     const known = data.weights.filter((each) => each.overlap !== null);
     draw($("overlap-chart"), () => ({
-      height: 34 * data.weights.length + 44,
-      marginLeft: 96,
+      height: 44 * data.weights.length + 64,
+      marginLeft: 104,
       marginRight: 40,
-      x: { label: "overlap →", domain: [0, 1], ticks: 5 },
+      marginBottom: 44,
+      x: { label: "overlap →", labelOffset: 40, domain: [0, 1], ticks: 5 },
       y: { label: null, domain: data.weights.map((each) => each.arm), tickFormat: (arm) => short(arm, 12) },
       marks: [
         Plot.ruleY(data.weights, { y: "arm", x1: 0, x2: 1, stroke: "var(--line)" }),
@@ -534,7 +538,7 @@
 
   function listen() {
     $("controls").addEventListener("submit", (event) => event.preventDefault());
-    $("contrast").addEventListener("change", (event) => {
+    $("contrast")?.addEventListener("change", (event) => {
       state.contrast = Number(event.target.value);
       showAll();
     });

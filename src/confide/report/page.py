@@ -245,11 +245,21 @@ def _policy() -> str:
     )
 
 
+def _with_code(text: str) -> Markup:
+    """Return text whose parts between backticks are code; everything is escaped."""
+    parts = text.split("`")
+    return Markup("").join(
+        Markup("<code>{}</code>").format(part) if place % 2 and place < len(parts) - 1 else part
+        for place, part in enumerate(parts)
+    )
+
+
 @cache
 def _template() -> Any:
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     environment.filters["share"] = lambda value: f"{100 * value:.0f} %"
     environment.filters["number"] = lambda value: "∞" if value == float("inf") else f"{value:.4g}"
+    environment.filters["code"] = _with_code
     environment.filters["count"] = lambda value: f"{value:,}"
     environment.filters["percent"] = lambda value: f"{100 * value:.10g} %"
     return environment.from_string(_read("page.html.jinja"))
