@@ -28,7 +28,7 @@ ALPHA = 0.1
 # Draws of trial and held-out pupils: the promise is an average over them.
 DRAWS = 6
 # Methods that the report measures beside the story's own.
-MEASURED = ("transfer", "pooled-dr", "wcp")
+MEASURED = ("pooled-dr", "wcp")
 
 
 @dataclass(frozen=True)

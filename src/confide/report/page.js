@@ -5,8 +5,9 @@
   const data = JSON.parse(document.getElementById("data").textContent);
   const $ = (id) => document.getElementById(id);
   const PAGE_ROWS = 25;
-  // As many steps as a chart of this page has pixels to show; more rows than that are drawn in groups.
-  const MOST_STEPS = 160;
+  // So many rows are drawn one by one; more of them in so many groups.
+  const MOST_SINGLE = 250;
+  const STEPS = 160;
   const EPSILON = Number.EPSILON;
   const NO_VALUE = "–";
 
@@ -340,7 +341,8 @@
     const { point, lower, upper } = now.effects;
     const rows = shown.filter((row) => !Number.isNaN(lower[row])).sort((p, q) => point[p] - point[q] || p - q);
     const infinite = rows.filter((row) => !Number.isFinite(lower[row]) || !Number.isFinite(upper[row])).length;
-    const steps = Math.min(rows.length, MOST_STEPS);
+    const one = rows.length <= MOST_SINGLE;
+    const steps = one ? rows.length : STEPS;
     const groups = Array.from({ length: steps }, (_, step) => {
       const from = Math.floor((step * rows.length) / steps);
       const to = Math.floor(((step + 1) * rows.length) / steps);
@@ -358,7 +360,6 @@
     const margin = (extent[1] - extent[0] || 1) * (infinite ? 0.6 : 0.05);
     const domain = [extent[0] - margin, extent[1] + margin];
     const cut = (value) => Math.max(domain[0], Math.min(domain[1], value));
-    const one = steps === rows.length;
     const title = `Effect of ${contrastName()}: ${percent(1 - alpha())} intervals of ${whole.format(rows.length)} rows, sorted by predicted effect`;
     $("effects-title").textContent = title;
     const colour = (each) => ({ benefits: "var(--benefit)", harmed: "var(--harm)", undecided: "var(--ink-2)" })[each.group];
