@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from confide.report import columns
-from confide.report.columns import as_text, fitting
+from confide.report.columns import as_text, fitting, is_numeric
 
 
 def values(column):
@@ -27,6 +27,21 @@ def test_identifiers_come_first_and_values_are_text():
     ]
     assert [values(column) for column in kept] == [["a", "b", None], ["1.5", None, "3"], ["true", None, "false"]]
     assert left_out == []
+
+
+@pytest.mark.parametrize(
+    ("values", "numeric"),
+    [
+        (["1", "2.5", "-3e4"], True),
+        (["1", None, "NA", ""], True),
+        (["1", "two"], False),
+        (["inf"], False),
+        ([None, ""], False),
+        (["2024-01-31"], False),
+    ],
+)
+def test_what_sorts_as_a_number(values, numeric):
+    assert is_numeric(values) is numeric
 
 
 def test_what_repeats_takes_little_room():

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from confide import formats
 from confide.report.embed import as_json, packed
 from confide.tables import texts
 
@@ -14,6 +16,8 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
+# What a CSV file has where a value is missing.
+MISSING = frozenset(formats.MISSING.to_pylist())
 # What all own columns together may take of the page.
 MOST_BYTES = 700_000
 
@@ -25,7 +29,8 @@ def fitting(table: pa.Table, covariates: Sequence[str]) -> tuple[list[dict[str, 
     order += [name for name in table.column_names if name in read]
     kept, left_out, size = [], [], 0
     for name in order:
-        column = {"name": name, "covariate": name in read, **_smallest(as_text(name, table[name]))}
+        values = as_text(name, table[name])
+        column = {"name": name, "covariate": name in read, "numeric": is_numeric(values), **_smallest(values)}
         bytes_more = len(as_json(column).encode("utf-8", "replace"))
         if size + bytes_more > MOST_BYTES:
             left_out.append(name)
@@ -42,6 +47,15 @@ def as_text(name: str, column: pa.ChunkedArray) -> list[str | None]:
     except ValueError:
         values = [None if value is None else str(value) for value in column.to_pylist()]
     return values
+
+
+def is_numeric(values: list[str | None]) -> bool:
+    """Return whether all text that is not missing reads as a number, and some does."""
+    known = {value for value in values if value is not None and value not in MISSING}
+    try:
+        return all(isfinite(float(value)) for value in known) and bool(known)
+    except ValueError:
+        return False
 
 
 def _smallest(values: list[str | None]) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from functools import reduce
 from operator import add
@@ -12,7 +13,7 @@ import pyarrow as pa
 
 from confide.answers import answers, beside
 from confide.formats import Batch, check_columns
-from confide.population import Look
+from confide.population import Look, PopulationWarning
 from confide.scale import Answered, covariates
 from confide.tables import is_frame, read_array, read_table
 
@@ -62,7 +63,10 @@ class Individuals:
         source: str = "the table of new rows",
         tell: Callable[[int], None] = lambda _: None,
     ) -> Individuals:
-        """Ask the model about rows that come in batches; ``tell`` is called with the number of rows of each."""
+        """Ask the model about rows that come in batches; ``tell`` is called with the number of rows of each.
+
+        Warns, a `PopulationWarning`, if the rows look unlike the trial's.
+        """
         names = covariates(model)
 
         def encode(batch: Batch) -> NDArray[np.float64]:
@@ -105,6 +109,8 @@ class Individuals:
             tell(len(encoded))
         if not held:
             raise ValueError("there are no rows to answer for; give at least one.")
+        if unlike := model.population_.judge(look):
+            warnings.warn(unlike, PopulationWarning, stacklevel=4)
         carried, matrices, found_parts = zip(*kept, strict=True)
         return cls(
             pa.concat_tables(carried),
@@ -112,5 +118,5 @@ class Individuals:
             np.concatenate(matrices),
             pa.concat_tables(found_parts),
             reduce(add, counted),
-            model.population_.judge(look),
+            unlike,
         )

@@ -158,19 +158,10 @@
     if (kind === "point") return (row) => now.answered[number].point[row];
     if (kind === "ends") return (row) => now.answered[number].lower[row];
     const column = columns[number];
-    column.numeric ??= isNumeric(column);
     return (row) => {
       const value = column.at(row);
       return value === null || value === "" ? null : column.numeric ? Number(value) : value;
     };
-  }
-
-  function isNumeric(column) {
-    for (let i = 0; i < n; i++) {
-      const value = column.at(i);
-      if (value !== null && value !== "" && !Number.isFinite(Number(value))) return false;
-    }
-    return true;
   }
 
   // Text.
@@ -592,7 +583,6 @@
     });
   }
 
-  for (const column of columns) column.numeric = isNumeric(column);
   chooseDecimals();
   listen();
   showAll();
