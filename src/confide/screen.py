@@ -11,6 +11,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from confide.advice import ASSUMPTIONS
+from confide.confounding import LEVEL
 from confide.experiments import theorem_study
 from confide.experiments.held_out import HELD_OUT
 from confide.experiments.reproduction.protocols import PROTOCOLS
@@ -32,8 +33,6 @@ SIDE_BY_SIDE = 4
 # Columns of Theorem 1 that fit 80 columns, and their headings there; the CSV has them all.
 THEOREM = {name: name for name in ("n", "m", "d")} | {"‖θᴵ - θᴼ‖/σ": "‖Δθ‖/σ", "α": "α", "claimed": "claimed"}
 THEOREM |= {"limit": "limit", "simulated (n)": "simulated", "verdict": "verdict"}
-# Below this p-value the test for hidden confounding is said to see a difference.
-LEVEL = 0.05
 
 
 @cache

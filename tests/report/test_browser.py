@@ -342,6 +342,17 @@ def test_everyone_can_use_it(look, whole, screenshots, name):
     seen.page.screenshot(path=screenshots / f"report-{name}.png", full_page=True)
 
 
+def test_charts_follow_the_colours(look, many):
+    seen = look(many)
+    fills = []
+    for scheme in ("light", "dark"):
+        seen.page.emulate_media(color_scheme=scheme)
+        fills.append(
+            seen.page.evaluate("getComputedStyle(document.querySelector('#effects-chart [aria-label=area] path')).fill")
+        )
+    assert fills[0] != fills[1]
+
+
 def test_charts_follow_the_width(look, whole):
     seen = look(whole)
     widths = []

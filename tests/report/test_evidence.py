@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from confide import CounterfactualIntervals, Study, Transfer
+from confide import CounterfactualIntervals, Naive, Study, Transfer
 from confide.diagnostics import coverage_report, hidden_confounding_test
 from confide.experiments.held_out import hold_out
 from confide.learners import ridge_on_splines
@@ -23,6 +23,18 @@ def test_the_models_own_method_is_measured_with_its_own_parameters():
     assert found.compared[0].arms == coverage_report(again, test.X, test.y, test.treatment)
     assert f"({len(test)})" in found.held_out
     assert found.tests == hidden_confounding_test(*study, random_state=4)
+
+
+def test_the_others_know_the_outcomes_values_too():
+    study = study_of()
+    object.__setattr__(study, "y", (study.y > 5).astype(float))
+    model = fitted(Naive(base=ridge_on_splines(), outcome_values=[0, 1]), study)
+    found = Evidence.of(model, study, methods=["wcp"])
+    for each in found.compared:
+        for arm in each.arms:
+            values = arm.width * arm.n  # in all sets together
+            assert 0 <= values <= 2 * arm.n
+            assert values == pytest.approx(round(values))
 
 
 def test_an_estimator_of_ones_own_has_no_stated_promise():

@@ -14,7 +14,7 @@ import confide.report
 from confide import METHODS, Naive
 from confide.diagnostics import name_and_promise
 from confide.learners import ridge_on_splines
-from confide.report import individuals, page, write_report
+from confide.report import individuals, numbers, page, write_report
 from report_pages import fitted, new_patients, study_of
 
 ROOT = Path(__file__).parents[2]
@@ -88,7 +88,7 @@ def test_more_rows_than_a_page_holds(tmp_path, model, monkeypatch):
 
 
 def test_numbers_that_would_be_too_many(tmp_path, monkeypatch):
-    monkeypatch.setattr(page, "MOST_BYTES", 10_000)
+    monkeypatch.setattr(numbers, "MOST_BYTES", 10_000)
     path = tmp_path / "report.html"
     write_report(path, fitted("wcp"), new_patients(200))
     assert "The page holds the first 117 of 200 rows" in text_of(path)

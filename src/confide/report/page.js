@@ -247,7 +247,7 @@
   }
 
   const classOf = (head) =>
-    [head.number || head.column?.numeric ? "n" : "", head.column?.covariate ? "own-column" : ""].join(" ").trim();
+    [head.number || head.column?.numeric ? "n" : "", head.column?.covariate || head.bar ? "not-printed" : ""].join(" ").trim();
 
   function drawBody() {
     const first = state.page * PAGE_ROWS;
@@ -362,7 +362,7 @@
       y: { label: "↑ effect", domain, grid: true },
       marks: [
         one
-          ? Plot.ruleX(groups, { x: "rank", y1: (each) => cut(each.lower), y2: (each) => cut(each.upper), stroke: colour, strokeWidth: Math.max(1, Math.min(6, (0.5 * width) / (steps || 1))), strokeOpacity: 0.65 })
+          ? Plot.ruleX(groups, { x: "rank", y1: (each) => cut(each.lower), y2: (each) => cut(each.upper), stroke: colour, strokeWidth: Math.max(1, Math.min(4, (0.35 * width) / (steps || 1))), strokeOpacity: 0.45 })
           : Plot.areaY(groups, { x: "rank", y1: (each) => cut(each.lower), y2: (each) => cut(each.upper), fill: "var(--band)" }),
         one
           ? Plot.dot(groups, { x: "rank", y: "point", r: 3, fill: colour, symbol: (each) => each.group, clip: true })
@@ -391,7 +391,7 @@
     const lines = places.map((share) => {
       const row = rows[Math.round(share * (rows.length - 1))];
       const line = element("tr");
-      line.append(element("th", share === 0 ? "smallest effect" : share === 1 ? "largest effect" : `${percent(share)} of the rows`, { scope: "row" }));
+      line.append(element("th", share === 0 ? "smallest effect" : share === 1 ? "largest effect" : `after ${percent(share)} of the rows`, { scope: "row" }));
       for (const text of [whole.format(row + 1), ...["point", "lower", "upper"].map((end) => told(now.effects[end][row]))]) line.append(element("td", text, { className: "n" }));
       return line;
     });

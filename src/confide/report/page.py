@@ -8,35 +8,30 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
 from confide import __version__
 from confide.advice import ASSUMPTIONS, advised, effect_promise
 from confide.answers import answer_columns, contrasts
+from confide.confounding import LEVEL
 from confide.files import atomic_write
 from confide.methods.registry import METHODS
-from confide.offsets import offsets_of, why_no_offsets
+from confide.offsets import why_no_offsets
 from confide.report.columns import fitting
-from confide.report.embed import Pool, as_json, packed
+from confide.report.embed import as_json
 from confide.report.evidence import Evidence
 from confide.report.individuals import Individuals
+from confide.report.numbers import numbers_of
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
     from confide.counterfactual import CounterfactualIntervals
     from confide.scale import Answered
     from confide.study import Study
 
-# What the numbers of all rows may take of the page.
-MOST_BYTES = 1_600_000
-# Below this p-value the test for hidden confounding is said to see a difference.
-LEVEL = 0.05
 SCRIPTS = ("vendor/d3.min.js", "vendor/plot.umd.min.js", "page.js")
 LICENCES = {
     "D3": "vendor/LICENSE.d3.txt",
@@ -105,7 +100,7 @@ def write_page(
 ) -> None:
     """Write the page of individuals, and of what speaks for the model, where that is known."""
     reason = why_no_offsets(model)
-    numbers, rows = _numbers(model, individuals, control, reason)
+    numbers, rows = numbers_of(model, individuals, control, reason)
     columns, left_out = fitting(individuals.carried.slice(0, rows), individuals.covariates)
     alpha = float(next(iter(model.arms_.values())).alpha)
     arms = list(model.diagnostics_.values())
@@ -131,7 +126,6 @@ def write_page(
     }
     page = _template().render(
         alpha=alpha,
-        step_alpha=step_alpha,
         arms=arms,
         assumptions=ASSUMPTIONS,
         advice=advised(arms),
@@ -156,57 +150,6 @@ def write_page(
     )
     with atomic_write(path) as file:
         file.write(page.encode("utf-8", "replace"))
-
-
-def _numbers(
-    model: CounterfactualIntervals, individuals: Individuals, control: Any, reason: str | None
-) -> tuple[dict[str, Any], int]:
-    """Return the rows' numbers as the page takes them, and of how many rows: fewer where they would be too large."""
-    labels = list(model.arms_)
-    pairs = contrasts(model, control)
-    columns = {name: individuals.answers[name].to_numpy() for name in individuals.answers.column_names}
-    arms: list[dict[str, Any]]
-    if reason is None:
-        found = offsets_of(model, individuals.encoded)
-        levels = list(found.levels)
-        arms = [
-            {
-                "point": columns[f"y_{label}"],
-                "lower": arm.lower,
-                "upper": arm.upper,
-                "bounds": None if arm.bounds is None else packed(arm.bounds),
-                "outcome": packed(arm.outcome),
-                "effect": packed(arm.effect),
-            }
-            for label, arm in found.arms.items()
-        ]
-        effects: list[dict[str, Any]] = []
-    else:
-        levels = []
-        arms = [_ends(columns, f"y_{label}") | {"point": columns[f"y_{label}"]} for label in labels]
-        effects = [_ends(columns, f"effect_{treated}_vs_{against}") for treated, against in pairs]
-    distinct = len({each.tobytes() for part in (*arms, *effects) for each in part.values() if _is_column(each)})
-    rows = min(len(individuals.encoded), MOST_BYTES * 3 // (distinct * 8 * 4))
-    pool = Pool()
-    for part in (*arms, *effects):
-        for name, values in part.items():
-            part[name] = pool.place(values[:rows]) if _is_column(values) else values
-    told = {
-        "levels": levels,
-        "arms": arms,
-        "effects": effects,
-        "contrasts": [[labels.index(treated), labels.index(against)] for treated, against in pairs],
-        "pool": pool.columns,
-    }
-    return told, rows
-
-
-def _is_column(value: Any) -> bool:
-    return isinstance(value, np.ndarray)
-
-
-def _ends(columns: dict[str, NDArray[np.float64]], name: str) -> dict[str, NDArray[np.float64]]:
-    return {end: columns[f"{name}_{end}"] for end in ("lower", "upper")}
 
 
 def _coverage(evidence: Evidence | None) -> list[dict[str, Any]]:
