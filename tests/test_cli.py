@@ -561,6 +561,11 @@ BAD = {
         ["report", "m.confide", "--predict", "new.csv", "--trial", "trial.csv"],
         "give --observational, --trial, --treatment and --outcome together",
     ),
+    "identifiers of no study": (
+        None,
+        ["report", "m.confide", "--predict", "new.csv", "--id", "who"],
+        "--id is for --observational and --trial",
+    ),
     "a report without its model": (
         None,
         ["report", "m.confide", "--predict", "new.csv"],

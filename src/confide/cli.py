@@ -218,6 +218,8 @@ def report(
     given = [observational, trial, treatment, outcome]
     if any(given) and not all(given):
         raise typer.BadParameter("give --observational, --trial, --treatment and --outcome together, or none of them.")
+    if id and not any(given):
+        raise typer.BadParameter("--id is for --observational and --trial; columns of --predict are carried through.")
     check_outputs(report=out, inputs=(model, predict, observational, trial))
     check_one_standard_input(predict, observational, trial)
     from confide import load

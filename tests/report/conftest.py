@@ -25,9 +25,8 @@ def browser():
         if os.environ.get("CONFIDE_BROWSER") == "required":
             pytest.fail(reason)
         pytest.skip(reason)
-    sandbox = ["--no-sandbox"] if os.geteuid() == 0 else []
     with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=found, args=[*QUIET, *sandbox])
+        started = playwright.chromium.launch(executable_path=found, args=QUIET)
         yield started
         started.close()
 

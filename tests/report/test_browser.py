@@ -8,7 +8,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from sklearn.ensemble import HistGradientBoostingRegressor
 
-from confide import METHODS, Naive, PooledDR, Transfer, stack
+from confide import METHODS, Naive, PooledDR, Study, Transfer, stack
 from confide.learners import ridge_on_splines
 from confide.ratio import OracleRatio
 from confide.report import write_report
@@ -18,6 +18,10 @@ from tables import covariates
 PHONE = {"viewport": {"width": 390, "height": 844}, "device_scale_factor": 2, "has_touch": True}
 LOOKS = {"desktop": {}, "phone": PHONE, "dark": {"color_scheme": "dark"}}
 TREES = HistGradientBoostingRegressor(max_iter=15, random_state=0)
+
+
+def widths_of(seen):
+    return seen.page.evaluate("[document.documentElement.scrollWidth, window.innerWidth]")
 
 
 @pytest.fixture(scope="module")
@@ -260,6 +264,21 @@ def test_empty_intervals_are_shown_as_such(look, folder, new):
     assert f"{empty.sum()} intervals are empty and not drawn" in seen.page.text_content("#effects-note")
 
 
+@pytest.mark.parametrize("scale", [1e-7, 1e9])
+def test_one_row_of_any_size(look, folder, scale):
+    X, y, treatment, trial = study_of()
+    model = fitted(study=Study(X, y * scale, treatment, trial))
+    path = folder / "one.html"
+    new = new_patients(1)
+    write_report(path, model, new)
+    seen = look(path)
+    assert seen.page.title() == "Intervals for 1 individual"
+    effect = expected(model, new, 0.1)["effect_placebo_vs_drug"][0]
+    (told,) = seen.cells("effect")
+    assert float(told.replace("−", "-").replace(",", "")) == pytest.approx(effect, rel=0.01)
+    assert widths_of(seen) == [1280, 1280]
+
+
 def test_an_arm_without_observational_rows(look, folder, new):
     observational, trial = (patients(n, seed).drop_columns(["who"]) for n, seed in ((300, 0), (120, 1)))
     study = stack(observational.filter(pa.compute.equal(observational["t"], "placebo")), trial)
@@ -286,7 +305,7 @@ NASTY = [
 
 def test_hostile_names_and_values_stay_text(look, folder):
     """Columns, values, identifiers and treatments that try to be more than text."""
-    labels = ("</script><script>window.hacked=1</script>", "<b onclick=alert(1)>drug</b>")
+    labels = ("</script><script>window.hacked=1</script>" + "long" * 40, "<b onclick=alert(1)>drug</b>")
     tables = []
     for n, seed in ((200, 0), (80, 1), (60, 2)):
         table = patients(n, seed, labels).drop_columns(["town"])
@@ -298,6 +317,7 @@ def test_hostile_names_and_values_stay_text(look, folder):
     path = folder / "hostile.html"
     model = fitted(study=study)
     write_report(path, model, covariates(new), study=study, methods=["naive"])
+    assert widths_of(look(path, **PHONE)) == [390, 390]
     seen = look(path)
     assert seen.cells(HOSTILE)[:5] == NASTY
     assert seen.cells("<i>who</i>")[0] == f"{NASTY[0]}0"
@@ -337,8 +357,8 @@ def test_everyone_can_use_it(look, whole, screenshots, name):
     assert faults == {}
     for details in seen.page.query_selector_all("details"):
         details.evaluate("each => { each.open = false }")
-    widths = seen.page.evaluate("[document.documentElement.scrollWidth, window.innerWidth]")
-    assert widths[0] <= widths[1]
+    page_width, window_width = widths_of(seen)
+    assert page_width <= window_width
     seen.page.screenshot(path=screenshots / f"report-{name}.png", full_page=True)
 
 
