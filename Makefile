@@ -24,7 +24,8 @@ setup: $(READY) ## Make .venv with the pinned development tools and confide itse
 demo: $(READY) ## A real trial, a table that misleads, and what the two give together, on screen
 	$(BIN)/confide demo
 
-test: $(READY) ## The tests (a few minutes)
+test: $(READY) ## The tests (a few minutes); installs Chromium for the report page where it can
+	@scripts/chromium.sh
 	$(ONE_THREAD) $(BIN)/pytest -n 2
 
 test-long: $(READY) ## The long Monte Carlo tests at the paper's setting
@@ -82,4 +83,4 @@ lock: $(READY) ## Pin the development dependencies anew
 		--extra dev --output-file requirements-dev.lock pyproject.toml
 
 clean: ## Remove .venv and caches
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis test-screenshots

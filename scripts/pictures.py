@@ -36,19 +36,19 @@ def measure(draws: int) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     coverages, pupils = [], []
     for draw in range(draws):
         data = load_star(random_state=draw)
-        new, outcomes, labels = held_out(data)
+        new, outcomes, labels, _ = held_out(data)
         mine = labels == ARM
-        for way, _, model in fitted_ways(data, draw):
+        for way in fitted_ways(data, draw):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", PopulationWarning)  # the blind model is asked about others than its own
-                arms = coverage_report(model, new, outcomes, labels)
-                lower, upper = model.predict_interval(new, ARM)
-                points = model.predict(new, ARM)
+                arms = coverage_report(way.model, new, outcomes, labels)
+                lower, upper = way.model.predict_interval(new, ARM)
+                points = way.model.predict(new, ARM)
             for arm in arms:
                 numbers = {name: round(getattr(arm, name), DIGITS) for name in ("n", "coverage", "width", "infinite")}
-                coverages.append({"draw": draw, "way": way, "treatment": arm.treatment, **numbers})
+                coverages.append({"draw": draw, "way": way.what, "treatment": arm.treatment, **numbers})
             columns = np.round(np.column_stack([outcomes, points, lower, upper])[mine], DIGITS)
-            pupils += [{"draw": draw, "way": way} | dict(zip(PUPIL, row, strict=True)) for row in columns.tolist()]
+            pupils += [{"draw": draw, "way": way.what} | dict(zip(PUPIL, row, strict=True)) for row in columns.tolist()]
     chosen = typical(coverages)
     return coverages, [row for row in pupils if row["draw"] == chosen and row["way"] in ONE_BY_ONE]
 

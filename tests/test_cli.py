@@ -18,6 +18,7 @@ from confide.cli import main
 from confide.experiments import held_out
 from confide.experiments.reproduction import TABLES, reproduce
 from confide.formats import read_file, writing
+from confide.report import evidence
 from confide.screen import console
 from small_reproduction import SMALL, write_coat
 from tables import covariates, fitted_model, people
@@ -74,7 +75,7 @@ def test_help_lists_the_commands(confide):
     for arguments in ([], ["--help"]):
         status, out, err = confide(*arguments)
         assert (status, err) == (0, "")
-        for command in ("run", "predict", "compare", "diagnose", "methods", "demo", "reproduce"):
+        for command in ("run", "predict", "report", "compare", "diagnose", "methods", "demo", "reproduce"):
             assert f"\n  {command} " in out
 
 
@@ -259,13 +260,78 @@ def test_the_demo_tells_the_story_and_the_next_command(tmp_path, confide, monkey
     monkeypatch.setenv("COLUMNS", "100")
     status, out, err = confide("demo", "--files", "pupils")
     assert (status, err) == (0, "")
+    assert names(tmp_path) == ["pupils", "report.html"]
     assert names(tmp_path / "pupils") == ["new.csv", "observational.csv", "trial.csv"]
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "<title>Intervals for 1,000 individuals</title>" in page
+    assert "On 1,000 pupils who are neither in the trial nor in the observational table." in page
+    for name in ("naive", "transfer-centred", "pooled-dr", "wcp"):
+        assert f'<th scope="row">{name}' in page
+    assert "report.html, in a browser" in out
     for what in ("observational alone", "trial alone", "confide, with both", "≥ 90 %", "nothing"):
         assert what in out
     command = out[out.index("  confide run") :].replace("\\\n", " ").split()
     status, out, _ = confide(*command[1:])
     assert status == 0
     assert "1,000 rows answered, in intervals.csv" in out
+
+
+@pytest.fixture
+def two_methods(monkeypatch):
+    """Reports measure these methods only: others take their time."""
+    monkeypatch.setattr(evidence, "METHODS", {name: METHODS[name] for name in ("naive", "wcp")})
+
+
+@pytest.mark.usefixtures("two_methods")
+def test_run_writes_a_report(folder, confide):
+    status, out, err = confide(
+        *["run", *STUDY, *QUICK, "--predict", "new.csv", "--out", "out.csv", "--report", "report.html"],
+        *["--alpha", "0.3", "--lower-is-better"],
+    )
+    assert (status, err) == (0, "")
+    assert "Report: report.html, to be opened in a browser." in out
+    assert names(folder) == ["new.csv", "obs.csv", "out.csv", "report.html", "trial.csv"]
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    assert "<title>Intervals for 30 individuals</title>" in page
+    assert "takes a <strong>smaller</strong>" in page
+    for name in ("naive", "wcp"):
+        assert f'<th scope="row">{name}' in page
+    assert "p-value" in page
+    told = json.loads(
+        confide(
+            *["run", *STUDY, *QUICK, "--predict", "new.csv", "--out", "out.csv", "--report", "report.html", "--json"]
+        )[1]
+    )
+    assert told["report"] == "report.html"
+
+
+@pytest.mark.usefixtures("two_methods")
+def test_a_report_on_a_saved_model(folder, confide, model):
+    """Without the tables it says how to get the rest; with them it has it. An old page is replaced whole."""
+    status, out, err = confide("report", model, "--predict", "new.csv", "--control", "placebo", "--alpha", "0.4")
+    assert (status, err) == (0, "")
+    assert "30 rows answered, in report.html" in out
+    assert "Effect of drug against placebo: its interval is" in out
+    before = (folder / "report.html").read_text(encoding="utf-8")
+    assert "Not measured: a saved model holds no tables" in before
+    assert "<strong>transfer-centred</strong> at α = 0.4" in before
+    status, out, err = confide("report", model, "--predict", "new.csv", *STUDY, "--out", "report.html", "--json")
+    assert (status, err) == (0, "")
+    assert json.loads(out) == {"answered": json.loads(out)["answered"], "report": "report.html"}
+    assert json.loads(out)["answered"]["rows"] == 30
+    after = (folder / "report.html").read_text(encoding="utf-8")
+    assert "Not measured" not in after
+    assert "this report</small>" in after
+    assert names(folder) == ["model.confide", "new.csv", "obs.csv", "report.html", "trial.csv"]
+
+
+def test_a_report_on_rows_from_standard_input(folder, confide, model, monkeypatch):
+    confide("report", model, "--predict", "new.csv", "--out", "file.html")
+    raw = io.BufferedReader(io.BytesIO((folder / "new.csv").read_bytes()))
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(raw))
+    status, _, err = confide("report", model, "--predict", "-", "--out", "stdin.html")
+    assert (status, err) == (0, "")
+    assert (folder / "stdin.html").read_bytes() == (folder / "file.html").read_bytes()
 
 
 @pytest.mark.usefixtures("folder")
@@ -469,6 +535,42 @@ BAD = {
     "Yahoo's files elsewhere": (None, ["reproduce", "yahoo", "--yahoo", "deep"], "deep is no directory"),
     "results into a file": (None, ["reproduce", "table2", "--out", "new.csv"], "new.csv cannot be written"),
     "demo into a file": (None, ["demo", "--files", "new.csv"], "new.csv"),
+    "demo where nothing can be written": (
+        None,
+        ["demo", "--report", "deep/report.html"],
+        "deep/report.html cannot be written: its folder must exist",
+    ),
+    "a folder as the demo's report": (lambda: Path("report.html").mkdir(), ["demo"], "report.html cannot be written"),
+    "a report that is no page": (None, [*RUN, "--report", "r.csv"], "r.csv: a report is a page"),
+    "a report on standard output": (None, [*RUN, "--report", "-"], "give it a name that ends in .html"),
+    "a report beside nothing": (
+        None,
+        ["run", *STUDY, "--save", "m.confide", "--report", "r.html"],
+        "--report needs --predict",
+    ),
+    "a report of a stream": (None, [*RUN, "--predict", "-", "--report", "r.html"], "its rows are read twice"),
+    "better without a report": (None, [*RUN, "--lower-is-better"], "--lower-is-better is for a report"),
+    "a report in no folder": (None, [*RUN, "--report", "deep/r.html"], "deep/r.html cannot be written"),
+    "an input as report": (
+        lambda: put("m.html", b""),
+        ["report", "m.html", "--predict", "new.csv", "--out", "./m.html"],
+        "m.html is an input",
+    ),
+    "half a study": (
+        None,
+        ["report", "m.confide", "--predict", "new.csv", "--trial", "trial.csv"],
+        "give --observational, --trial, --treatment and --outcome together",
+    ),
+    "identifiers of no study": (
+        None,
+        ["report", "m.confide", "--predict", "new.csv", "--id", "who"],
+        "--id is for --observational and --trial",
+    ),
+    "a report without its model": (
+        None,
+        ["report", "m.confide", "--predict", "new.csv"],
+        "m.confide: No such file or directory",
+    ),
 }
 
 

@@ -112,8 +112,11 @@ def test_which_columns_are_covariates():
 
 
 def test_what_to_type_next():
-    assert next_commands(None).splitlines()[0] == "  confide demo --files star"
-    assert next_commands("pupils/").startswith("  confide run --observational pupils/observational.csv")
+    look, first, *_ = next_commands(None, "page.html").splitlines()
+    assert look.startswith("  page.html, in a browser")
+    assert first == "  confide demo --files star"
+    look, first, *_ = next_commands("pupils/", "page.html").splitlines()
+    assert first.startswith("  confide run --observational pupils/observational.csv")
 
 
 def synthetic_row(method, target, **figures):

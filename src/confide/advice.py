@@ -10,7 +10,7 @@ import numpy as np
 from confide.methods._arm import weighs_outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from confide.diagnostics import ArmDiagnostics
     from confide.methods._arm import ArmEstimator
@@ -140,19 +140,32 @@ def summarise(arms: Mapping[Any, ArmDiagnostics], effect: str, arm_alpha: float)
     for record in records:
         parts += [f"Treatment {record.treatment}", *(f"  {line}" for line in _describe(record))]
     parts += ["", "Before you trust it"]
+    parts += [f"- {text}" for text in advised(records)]
+    return "\n".join(_wrap(part) for part in parts)
+
+
+def effect_promise(record: ArmDiagnostics, effect: str, arm_alpha: float) -> str:
+    """Return what an effect interval may promise, given what its arms do; no more than is proved."""
+    if effect == "nested-inexact":
+        return "none"
+    if not record.promise.startswith("≥ 1-α") or _depends_on_weights(record):
+        return f"none in numbers: it would need arms that keep their level, and {record.method} does not promise that"
+    return f"≥ {100 * (1 - 2 * arm_alpha):.10g} %, because each of its two steps is taken at {arm_alpha:g}"
+
+
+def advised(records: Sequence[ArmDiagnostics]) -> list[str]:
+    """Return what to know before trusting the arms, each sentence once; it says of which where not of all."""
     by_advice: dict[str, list[str]] = {}
     for record in records:
         for text in record.advice:
             by_advice.setdefault(text, []).append(str(record.treatment))
-    for text, labels in by_advice.items():
-        who = "" if len(labels) == len(records) else f"Treatment {' and '.join(labels)}: "
-        parts.append(f"- {who}{text}")
     if not by_advice:
-        parts.append(
-            "- Nothing looks amiss at a glance. hidden_confounding_test, or `confide diagnose`, looks closer; how the "
-            "trial was run nobody sees in its rows."
-        )
-    return "\n".join(_wrap(part) for part in parts)
+        amiss = "Nothing looks amiss at a glance. hidden_confounding_test, or `confide diagnose`, looks closer;"
+        return [f"{amiss} how the trial was run nobody sees in its rows."]
+    return [
+        ("" if len(labels) == len(records) else f"Treatment {' and '.join(labels)}: ") + text
+        for text, labels in by_advice.items()
+    ]
 
 
 def _wrap(text: str) -> str:

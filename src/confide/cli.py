@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import sys
-import warnings
-from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from confide import __version__
+from confide.terminal import (
+    check_one_standard_input,
+    check_outputs,
+    notes,
+    print_json,
+    progress,
+    tell_answered,
+    waiting,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
     from confide.counterfactual import CounterfactualIntervals
     from confide.study import Study
 
@@ -42,6 +47,13 @@ Control = Annotated[
     str | None, typer.Option(help="Treatment that the others are compared with; by default the first in order.")
 ]
 Alpha = Annotated[float, typer.Option(help="Miscoverage level: 0.1 for 90 % intervals.")]
+LowerIsBetter = Annotated[
+    bool, typer.Option("--lower-is-better", help="In the report a smaller outcome is the better one.")
+]
+OtherAlpha = Annotated[float | None, typer.Option(help="Another level than the model's.")]
+Trust = Annotated[
+    list[str] | None, typer.Option(help="Full name of a type that the model's file may hold; repeatable.")
+]
 Seed = Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Decides everything random.")]
 Json = Annotated[bool, typer.Option("--json", help="Tell the result as JSON, for machines.")]
 
@@ -110,6 +122,8 @@ def run(
     id: Identifiers = None,  # noqa: A002  (the option's name)
     out: Annotated[str, typer.Option(help="Where the intervals go: CSV, Parquet or Arrow; - is stdout.")] = "-",
     save: Annotated[str | None, typer.Option(help="Keep the fitted model under this name.")] = None,
+    report: Annotated[str | None, typer.Option(help="Write a page with all answers, and why to trust them.")] = None,
+    lower_is_better: LowerIsBetter = False,
     control: Control = None,
     outcome_values: Annotated[
         str | None, typer.Option(help="All values that the outcome can take, such as 0,1: answers keep to them.")
@@ -121,31 +135,33 @@ def run(
     as_json: Json = False,
 ) -> None:
     """Fit on two files, and answer for the people in a third."""
-    if predict is None and save is None:
-        raise typer.BadParameter("give --predict, --save or both: otherwise nothing comes of it.")
     answering = predict is not None
-    if out != "-" and not answering:
-        raise typer.BadParameter("--out needs --predict: there are no rows to answer for.")
-    _check_outputs(out if answering else None, save, as_json=as_json, inputs=(observational, trial, predict))
-    _check_one_standard_input(observational, trial, predict)
+    _check_asked(predict, out, save, report, lower_is_better=lower_is_better)
+    check_outputs(out if answering else None, save, report, as_json=as_json, inputs=(observational, trial, predict))
+    check_one_standard_input(observational, trial, predict)
     bounds = {"outcome_values": _numbers(outcome_values), "outcome_range": _numbers(outcome_range)}
-    with _notes():
+    with notes():
         study = _read(observational, trial, treatment, outcome, id, predict)
         model = _fitted(study, method, alpha, seed, **bounds)
-        with _waiting("looking at what to trust"):
+        with waiting("looking at what to trust"):
             summary = model.summary()
         answered = _answer(model, predict, out, control) if predict is not None else None
         if save is not None:
             model.save(save)
+        if report is not None and predict is not None:
+            _report(report, model, predict, study, control, seed, lower_is_better=lower_is_better)
     if as_json:
-        _print_json({"summary": summary, "arms": model.diagnostics_, "answered": answered, "saved": save})
+        told = {"summary": summary, "arms": model.diagnostics_, "answered": answered, "saved": save, "report": report}
+        print_json(told)
         return
     from confide.screen import covariate_line
 
     screen = sys.stderr if answering and out == "-" else sys.stdout
     typer.echo(f"{covariate_line(model.encoder_.columns_)}\n\n{summary}", file=screen)
     if answered is not None:
-        _tell_answered(answered, out, screen)
+        tell_answered(answered, out, screen)
+    if report is not None:
+        typer.echo(f"\nReport: {report}, to be opened in a browser.", file=screen)
     if save is not None:
         typer.echo(f"\nSaved as {save}. Next: confide predict {save} new.csv --out intervals.csv", file=screen)
 
@@ -155,26 +171,71 @@ def predict(
     model: Annotated[str, typer.Argument(help="A model that `confide run --save` kept.")],
     new: Annotated[str, typer.Argument(help="New rows: CSV, Parquet or Arrow; - is stdin.")],
     out: Annotated[str, typer.Option(help="Where the intervals go; - is stdout.")] = "-",
-    alpha: Annotated[float | None, typer.Option(help="Another level than the model's.")] = None,
-    trust: Annotated[
-        list[str] | None, typer.Option(help="Full name of a type that the model's file may hold; repeatable.")
-    ] = None,
+    alpha: OtherAlpha = None,
+    trust: Trust = None,
     control: Control = None,
     as_json: Json = False,
 ) -> None:
     """Answer for new people with a saved model; files of any length, in constant memory."""
-    _check_outputs(out, as_json=as_json, inputs=(model, new))
+    check_outputs(out, as_json=as_json, inputs=(model, new))
     from confide import load
 
-    with _notes():
-        with _waiting("loading"):
+    with notes():
+        with waiting("loading"):
             loaded = load(model, trusted=trust or [])
             loaded = loaded if alpha is None else loaded.with_alpha(alpha)
         answered = _answer(loaded, new, out, control)
     if as_json:
-        _print_json({"answered": answered})
+        print_json({"answered": answered})
     else:
-        _tell_answered(answered, out, sys.stderr if out == "-" else sys.stdout)
+        tell_answered(answered, out, sys.stderr if out == "-" else sys.stdout)
+
+
+@app.command(short_help="A page on a saved model's answers.")
+def report(
+    model: Annotated[str, typer.Argument(help="A model that `confide run --save` kept.")],
+    predict: Annotated[str, typer.Option(help="New rows: CSV, Parquet or Arrow; - is stdin.")],
+    out: Annotated[str, typer.Option(help="Where the page goes.")] = "report.html",
+    observational: Annotated[
+        str | None,
+        typer.Option(
+            help="The table that the model was fitted on; with it and the next three the page has "
+            "coverage and the test for hidden confounding."
+        ),
+    ] = None,
+    trial: Annotated[str | None, typer.Option(help="The trial that it was fitted on.")] = None,
+    treatment: Annotated[str | None, typer.Option(help="Column of the treatment.")] = None,
+    outcome: Annotated[str | None, typer.Option(help="Column of the outcome.")] = None,
+    id: Identifiers = None,  # noqa: A002
+    alpha: OtherAlpha = None,
+    trust: Trust = None,
+    control: Control = None,
+    lower_is_better: LowerIsBetter = False,
+    seed: Seed = 0,
+    as_json: Json = False,
+) -> None:
+    """Write a page on a saved model's answers, which opens in a browser and needs no network."""
+    given = [observational, trial, treatment, outcome]
+    if any(given) and not all(given):
+        raise typer.BadParameter("give --observational, --trial, --treatment and --outcome together, or none of them.")
+    if id and not any(given):
+        raise typer.BadParameter("--id is for --observational and --trial; columns of --predict are carried through.")
+    check_outputs(report=out, inputs=(model, predict, observational, trial))
+    check_one_standard_input(predict, observational, trial)
+    from confide import load
+
+    with notes():
+        study = None
+        if observational and trial and treatment and outcome:
+            study = _read(observational, trial, treatment, outcome, id)
+        with waiting("loading"):
+            loaded = load(model, trusted=trust or [])
+            loaded = loaded if alpha is None else loaded.with_alpha(alpha)
+        answered = _report(out, loaded, predict, study, control, seed, lower_is_better=lower_is_better)
+    if as_json:
+        print_json({"answered": answered, "report": out})
+    else:
+        tell_answered(answered, out, sys.stdout)
 
 
 @app.command(short_help="Every method on held-out trial rows.")
@@ -189,19 +250,19 @@ def compare(
     as_json: Json = False,
 ) -> None:
     """Every method on held-out rows of the trial: coverage with its interval, and width."""
-    _check_one_standard_input(observational, trial)
+    check_one_standard_input(observational, trial)
     from confide.experiments.held_out import compare_on_held_out
     from confide.methods.registry import METHODS
 
-    with _notes():
+    with notes():
         study = _read(observational, trial, treatment, outcome, id)
-        with _progress("methods", len(METHODS)) as tell:
+        with progress("methods", len(METHODS)) as tell:
             found = []
             for each in compare_on_held_out(study, alpha, seed):
                 found.append(each)
                 tell(1)
     if as_json:
-        _print_json(found)
+        print_json(found)
         return
     from confide.screen import comparison_notes, comparison_tables, console
 
@@ -223,19 +284,19 @@ def diagnose(
     as_json: Json = False,
 ) -> None:
     """Overlap, effective sample size and a test for hidden confounding, in words."""
-    _check_one_standard_input(observational, trial)
+    check_one_standard_input(observational, trial)
     from confide.diagnostics import hidden_confounding_test
 
-    with _notes():
+    with notes():
         study = _read(observational, trial, treatment, outcome, id)
         model = _fitted(study, method, alpha, seed)
-        with _waiting("looking at what to trust"):
+        with waiting("looking at what to trust"):
             summary = model.summary()
-        with _waiting("testing for hidden confounding"):
+        with waiting("testing for hidden confounding"):
             X, y, labels, in_trial = study
             tests = hidden_confounding_test(X, y, labels, in_trial, random_state=seed)
     if as_json:
-        _print_json({"summary": summary, "arms": model.diagnostics_, "hidden_confounding": tests})
+        print_json({"summary": summary, "arms": model.diagnostics_, "hidden_confounding": tests})
         return
     from confide.screen import confounding_lines
 
@@ -250,7 +311,7 @@ def methods(as_json: Json = False) -> None:
 
     if as_json:
         shown = ("name", "summary", "uses", "promise")
-        _print_json([{key: getattr(record, key) for key in shown} for record in METHODS.values()])
+        print_json([{key: getattr(record, key) for key in shown} for record in METHODS.values()])
         return
     from confide.screen import console, method_lines
 
@@ -263,23 +324,27 @@ def demo(
     files: Annotated[
         str | None, typer.Option(help="Write these pupils into this folder too, as CSV files for the other commands.")
     ] = None,
+    page: Annotated[str, typer.Option("--report", help="Where the report on these pupils goes.")] = "report.html",
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
     """Tell the story on real pupils: what the observational data claim, what the trial gives, what confide gives."""
-    from confide.experiments.story import DRAWS, tell_star, write_star
+    check_outputs(report=page)
+    from confide.experiments.story import DRAWS, report_star, tell_star, write_star
     from confide.screen import console, next_commands, story_parts
 
     if files is not None:
         write_star(files, seed)
-    with _progress("draws", DRAWS) as tell:
-        story = tell_star(seed, tell)
+    with progress("draws", DRAWS) as tell:
+        story, first = tell_star(seed, tell)
+    with notes(), waiting("writing the report"):
+        report_star(page, first, seed)
     if as_json:
-        _print_json(story)
+        print_json(story)
         return
     for part in story_parts(story):
         console().print(part, highlight=False)
-    typer.echo(next_commands(files))
+    typer.echo(next_commands(files, page))
 
 
 @app.command(short_help="The paper's tables, run anew.")
@@ -307,10 +372,10 @@ def reproduce(
     plan = Reproduction.of(table, seeds=seeds, jobs=jobs, out=out, coat=coat, yahoo=yahoo)
     for note in plan.notes:
         typer.echo(f"note: {note}", err=True)
-    with _progress("repetitions", len(plan)) as tell:
+    with progress("repetitions", len(plan)) as tell:
         found = plan.run(tell)
     if as_json:
-        _print_json({"notes": plan.notes, "tables": found})
+        print_json({"notes": plan.notes, "tables": found})
         return
     from confide.screen import console, reproduction_parts
 
@@ -319,13 +384,26 @@ def reproduce(
             console().print(part, highlight=False)
 
 
+def _check_asked(predict: str | None, out: str, save: str | None, report: str | None, *, lower_is_better: bool) -> None:
+    """Refuse options of `run` from which nothing could come."""
+    if predict is None and save is None:
+        raise typer.BadParameter("give --predict, --save or both: otherwise nothing comes of it.")
+    if out != "-" and predict is None:
+        raise typer.BadParameter("--out needs --predict: there are no rows to answer for.")
+    read_once = predict is None or predict == "-" or (Path(predict).exists() and not Path(predict).is_file())
+    if report is not None and read_once:
+        raise typer.BadParameter("--report needs --predict with a plain file: its rows are read twice.")
+    if lower_is_better and report is None:
+        raise typer.BadParameter("--lower-is-better is for a report: give --report.")
+
+
 def _read(
     observational: str, trial: str, treatment: str, outcome: str, identifiers: list[str] | None, new: str | None = None
 ) -> Study:
     """Return the study of two files; identifiers are no covariates, and new rows must have the others."""
     from confide.formats import read_study
 
-    with _waiting("reading"):
+    with waiting("reading"):
         return read_study(observational, trial, treatment, outcome, identifiers or [], new)
 
 
@@ -333,13 +411,39 @@ def _fitted(
     study: Study, method: str | None, alpha: float, seed: int, **parameters: list[float] | None
 ) -> CounterfactualIntervals:
     """Return the model of a study."""
-    with _waiting("fitting"):
+    with waiting("fitting"):
         from confide import CounterfactualIntervals
         from confide.methods.registry import method as method_by_name
 
         model = CounterfactualIntervals(alpha=alpha, random_state=seed)
         model.set_params(method=method_by_name(model.method if method is None else method, **parameters))
         return model.fit(*study)
+
+
+def _report(
+    path: str,
+    model: CounterfactualIntervals,
+    source: str,
+    study: Study | None,
+    control: str | None,
+    seed: int,
+    *,
+    lower_is_better: bool,
+) -> Any:
+    """Write the page on a file's rows, with progress where someone watches; return what was counted."""
+    from confide.formats import read_batches
+    from confide.methods.registry import METHODS
+    from confide.report import Evidence, Individuals, write_page
+
+    with progress("rows answered", None) as tell:
+        individuals = Individuals.of_batches(model, read_batches(source), control, source, tell)
+    evidence = None
+    if study is not None:
+        with progress("methods on held-out rows", len(METHODS)) as tell:
+            evidence = Evidence.of(model, study, seed, tell=tell)
+    with waiting("writing the report"):
+        write_page(path, model, individuals, evidence, control=control, lower_is_better=lower_is_better)
+    return individuals.counted
 
 
 def _numbers(text: str | None) -> list[float] | None:
@@ -352,116 +456,12 @@ def _numbers(text: str | None) -> list[float] | None:
         raise typer.BadParameter(f"{text!r} must be numbers with commas between them, such as 0,1.") from error
 
 
-def _check_outputs(
-    out: str | None, save: str | None = None, *, as_json: bool = False, inputs: Sequence[str | None]
-) -> None:
-    """Refuse an output that cannot be written, or would replace an input, before anything is computed."""
-    from pathlib import Path
-
-    from confide.formats import STANDARD, kind_of
-
-    if out is not None:
-        kind_of(out)
-    if as_json and out == STANDARD:
-        raise typer.BadParameter("--json and the intervals cannot both go to standard output: name a file with --out.")
-    written = [path for path in (out, save) if path is not None and path != STANDARD]
-    if len({os.path.realpath(path) for path in written}) < len(written):
-        raise ValueError(f"{out} cannot hold both the intervals and the model: name two files.")
-    read = {os.path.realpath(path) for path in inputs if path is not None and path != STANDARD}
-    for path in written:
-        if os.path.realpath(path) in read:
-            raise ValueError(f"{path} is an input: name another file for the output.")
-        target = Path(path)
-        if target.is_dir() or not target.parent.is_dir() or not os.access(target.parent, os.W_OK):
-            raise ValueError(f"{path} cannot be written: its folder must exist and be writable, and it must be a file.")
-
-
-def _check_one_standard_input(*paths: str | None) -> None:
-    if paths.count("-") > 1:
-        raise typer.BadParameter("only one of the files can come from standard input.")
-
-
 def _answer(model: CounterfactualIntervals, source: str, out: str, control: str | None) -> Any:
     """Write the answers for a file, with progress where someone watches."""
     from confide.scale import answer_file
 
-    with _progress("rows answered", None) as tell:
+    with progress("rows answered", None) as tell:
         return answer_file(model, source, out, control=control, tell=tell)
-
-
-def _tell_answered(answered: Any, out: str, screen: Any) -> None:
-    """Say what came of it."""
-    typer.echo(f"\n{answered.rows:,} rows answered{'' if out == '-' else f', in {out}'}.", file=screen)
-    if answered.infinite:
-        typer.echo(f"{answered.infinite:,} of them have an infinite interval.", file=screen)
-    for (treated, control), sides in answered.signs.items():
-        typer.echo(
-            f"Effect of {treated} against {control}: its interval is above 0 for {sides['above']:,}, below 0 for "
-            f"{sides['below']:,}, neither for {sides['neither']:,}.",
-            file=screen,
-        )
-    if any(sides["above"] or sides["below"] for sides in answered.signs.values()):
-        typer.echo("The promise is for all rows together, not for those picked by their intervals.", file=screen)
-
-
-@contextmanager
-def _notes() -> Iterator[None]:
-    """Show warnings as notes on stderr, each once, however many batches of rows bring it up."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", UserWarning)
-        yield
-    for message in dict.fromkeys(str(each.message) for each in caught):
-        typer.echo(f"note: {message}", err=True)
-
-
-@contextmanager
-def _waiting(what: str) -> Iterator[None]:
-    """Show that something is going on, on a terminal."""
-    from confide.screen import console
-
-    errors = console(error=True)
-    if not errors.is_terminal:
-        yield
-        return
-    with errors.status(what):
-        yield
-
-
-@contextmanager
-def _progress(what: str, total: int | None) -> Iterator[Callable[[int], None]]:
-    """Yield what advances a progress bar on stderr, silent where that is no terminal."""
-    from rich.progress import MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-
-    from confide.screen import console
-
-    errors = console(error=True)
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=errors, transient=True, disable=not errors.is_terminal) as progress:
-        task = progress.add_task(what, total=total)
-        yield lambda count: progress.advance(task, count)
-
-
-def _print_json(value: Any) -> None:
-    """Print records as JSON; what JSON has no number for, such as an infinite width, is text."""
-    typer.echo(json.dumps(_plain(value), ensure_ascii=False, indent=2, allow_nan=False))
-
-
-def _plain(value: Any) -> Any:
-    """Return records, labels and numbers as JSON knows them."""
-    from dataclasses import asdict, is_dataclass
-    from math import isfinite
-
-    if is_dataclass(value) and not isinstance(value, type):
-        return _plain(asdict(value))
-    if isinstance(value, dict):
-        return {
-            " vs ".join(map(str, key)) if isinstance(key, tuple) else str(key): _plain(v) for key, v in value.items()
-        }
-    if isinstance(value, list | tuple):
-        return [_plain(each) for each in value]
-    if hasattr(value, "item"):
-        value = value.item()
-    return str(value) if isinstance(value, float) and not isfinite(value) else value
 
 
 if __name__ == "__main__":

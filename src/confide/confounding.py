@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 LEAST_ROWS = 2 * FOLDS
 # The test looks at no more observational rows of an arm than this: the trial's are what limits it.
 MOST_ROWS = 20_000
+# Below this p-value the test is said to see a difference.
+LEVEL = 0.05
 
 
 @dataclass(frozen=True)

@@ -127,7 +127,7 @@ class CounterfactualIntervals(Labelled, BaseEstimator):
             self.n_features_in_ = getattr(self.encoder_, "n_features_in_", encoded.shape[1])
             self.rows_ = _rows_by_arm(encoded, study) if self.effect != "bonferroni" else {}
             self.effect_seed_, self.sample_seed_ = spawn_seeds(arm.random_state, 5)[3:]  # after the arms' own three
-            self.effect_ = effect.fit(self.arms_, self.rows_, self._arm_alpha(), self.effect_seed_)
+            self.effect_ = effect.fit(self.arms_, self.rows_, self.step_alpha(), self.effect_seed_)
             self._keep_for_diagnostics(encoded, study)
         for label, notes in zip(treatments.tolist(), said, strict=True):
             for category, text in notes:
@@ -172,7 +172,7 @@ class CounterfactualIntervals(Labelled, BaseEstimator):
         other.effect_ = check_effect(self.effect).fit(
             other.arms_,
             self.rows_,
-            other._arm_alpha(),  # noqa: SLF001
+            other.step_alpha(),
             self.effect_seed_,
         )
         other._warn_of_shortage()  # noqa: SLF001
@@ -200,7 +200,7 @@ class CounterfactualIntervals(Labelled, BaseEstimator):
 
     def summary(self) -> str:
         """Return the diagnostics in words: method, promise, each arm's numbers, and when not to trust them."""
-        return summarise(self.diagnostics_, self.effect, float(self._arm_alpha()))
+        return summarise(self.diagnostics_, self.effect, float(self.step_alpha()))
 
     def _keep_for_diagnostics(self, encoded: NDArray[np.float64], study: Study) -> None:
         """Keep the little that diagnostics need: samples of rows, and how the trial's covariates are distributed."""
@@ -235,8 +235,8 @@ class CounterfactualIntervals(Labelled, BaseEstimator):
             arm.set_params(random_state=self.random_state)
         return arm
 
-    def _arm_alpha(self) -> Any:
-        """Return the level of each arm inside the effect, exact."""
+    def step_alpha(self) -> Any:
+        """Return the level of each of the two steps inside the effect, exact."""
         if self.arm_alpha is not None:
             return self.arm_alpha
         return check_alpha(next(iter(self.arms_.values())).alpha) / 2

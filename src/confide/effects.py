@@ -38,6 +38,10 @@ class Effect(Labelled, ABC):
     def predict_interval(self, X: NDArray[np.float64], treated: Any, control: Any) -> Intervals:
         """Return intervals for Y(treated) - Y(control)."""
 
+    def arms_at_level(self) -> Mapping[Any, ArmEstimator] | None:
+        """Return the arms whose intervals' difference the effect is; None where it is something else."""
+        return None
+
     @abstractmethod
     def shortages(self) -> dict[Any, str]:
         """Return, by treatment, why all effect intervals are infinite; empty where they need not be."""
@@ -65,6 +69,10 @@ class Bonferroni(Effect):
     def predict_interval(self, X: NDArray[np.float64], treated: Any, control: Any) -> Intervals:
         """Return the difference of the arms' intervals."""
         return difference(self.arms_[treated].predict_interval(X), self.arms_[control].predict_interval(X))
+
+    def arms_at_level(self) -> Mapping[Any, ArmEstimator] | None:
+        """Return the arms at their level inside the effect."""
+        return self.arms_
 
     def shortages(self) -> dict[Any, str]:
         """Return the arms' own."""

@@ -52,7 +52,11 @@ class AbsoluteResidual:
 
     def interval(self, prediction: NDArray[np.float64], quantile: NDArray[np.float64]) -> Intervals:
         """Return prediction ± quantile."""
-        return moved_apart(prediction, prediction, quantile)
+        return moved_apart(*self.anchors(prediction), quantile)
+
+    def anchors(self, prediction: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the ends that the quantile moves apart: the prediction itself, twice."""
+        return prediction, prediction
 
     def point(self, prediction: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the prediction itself."""
@@ -81,7 +85,11 @@ class ConformalisedQuantiles:
 
     def interval(self, prediction: NDArray[np.float64], quantile: NDArray[np.float64]) -> Intervals:
         """Return the quantiles moved apart by the quantile; empty where they would cross."""
-        return moved_apart(prediction[:, 0], prediction[:, 2], quantile)
+        return moved_apart(*self.anchors(prediction), quantile)
+
+    def anchors(self, prediction: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the ends that the quantile moves apart: the lower and the upper quantile."""
+        return prediction[:, 0], prediction[:, 2]
 
     def point(self, prediction: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the median."""

@@ -11,6 +11,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from confide.advice import ASSUMPTIONS
+from confide.confounding import LEVEL
 from confide.experiments import theorem_study
 from confide.experiments.held_out import HELD_OUT
 from confide.experiments.reproduction.protocols import PROTOCOLS
@@ -32,8 +33,6 @@ SIDE_BY_SIDE = 4
 # Columns of Theorem 1 that fit 80 columns, and their headings there; the CSV has them all.
 THEOREM = {name: name for name in ("n", "m", "d")} | {"‖θᴵ - θᴼ‖/σ": "‖Δθ‖/σ", "α": "α", "claimed": "claimed"}
 THEOREM |= {"limit": "limit", "simulated (n)": "simulated", "verdict": "verdict"}
-# Below this p-value the test for hidden confounding is said to see a difference.
-LEVEL = 0.05
 
 
 @cache
@@ -155,7 +154,7 @@ def story_parts(story: Story) -> list[Any]:
         ),
         table,
         f"{closing(story)}\n",
-        "[bold]Next[/bold], the same from files, and then with your own:",
+        "[bold]Next[/bold], a page to look at, the same from files, and then with your own:",
     ]
 
 
@@ -172,13 +171,16 @@ def closing(story: Story) -> str:
     )
 
 
-def next_commands(files: str | None) -> str:
-    """Return what to type after the demonstration, whose files may be there already."""
+def next_commands(files: str | None, report: str) -> str:
+    """Return what to look at and type after the demonstration, whose files may be there already."""
     folder = "star" if files is None else files.rstrip("/")
-    return "  confide demo --files star\n" * (files is None) + (
-        f"  confide run --observational {folder}/observational.csv --trial {folder}/trial.csv \\\n"
-        f"    --predict {folder}/new.csv --treatment small --outcome score --id pupil --out intervals.csv"
-    )
+    lines = [f"  {report}, in a browser: one of the draws, pupil by pupil"]
+    lines += ["  confide demo --files star"] * (files is None)
+    lines += [
+        f"  confide run --observational {folder}/observational.csv --trial {folder}/trial.csv \\",
+        f"    --predict {folder}/new.csv --treatment small --outcome score --id pupil --out intervals.csv",
+    ]
+    return "\n".join(lines)
 
 
 def reproduction_parts(found: Reproduced) -> list[Any]:

@@ -11,7 +11,7 @@ from confide.formats import read_file
 
 
 def test_the_numbers_are_means_over_draws_of_the_pupils():
-    one = story._draw(3)
+    one = story._draw(3).story
     data = load_star(random_state=3)
     assert (one.observational, one.trial, one.held_out) == tuple(map(len, (data.observational, data.trial, data.test)))
     small, score = (data.test[name].to_numpy() for name in ("small", "score"))
@@ -26,9 +26,10 @@ def test_the_numbers_are_means_over_draws_of_the_pupils():
 def test_each_draw_is_told_and_enters_the_means(monkeypatch):
     monkeypatch.setattr(story, "DRAWS", 2)
     steps = []
-    told = tell_star(1, steps.append)
+    told, first = tell_star(1, steps.append)
     assert steps == [1, 1]
-    draws = [story._draw(seed) for seed in (2, 3)]
+    draws = [story._draw(seed).story for seed in (2, 3)]
+    assert first.story == draws[0]
     for number, line in enumerate(told.lines):
         mine = [each.lines[number] for each in draws]
         np.testing.assert_allclose(line.coverage, np.mean([each.coverage for each in mine], axis=0))

@@ -13,12 +13,11 @@ from confide.counterfactual import CounterfactualIntervals
 from confide.diagnostics import Coverage, coverage_report
 from confide.intervals import InfiniteIntervalWarning
 from confide.methods.registry import METHODS
+from confide.study import Study
 from confide.tables import is_frame, read_frame
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from confide.study import Study
+    from collections.abc import Iterator, Mapping
 
 # Trial rows that no method sees; the others fit and calibrate.
 HELD_OUT = 0.3
@@ -51,25 +50,48 @@ def compare_on_held_out(study: Study, alpha: float, seed: int, names: Any = tupl
 
     Choosing a method by these figures needs yet other rows to report the winner's coverage on.
     """
+    yield from compare(*hold_out(study, seed), alpha, seed, names)
+
+
+def hold_out(study: Study, seed: int) -> tuple[Study, Study]:
+    """Return the study without some of the trial's rows, and these, which no method may see."""
     rows = np.arange(len(study))
     in_trial = rows[study.trial]
     _, test = train_test_split(
         in_trial, test_size=HELD_OUT, random_state=seed, stratify=_strata(study.treatment[study.trial])
     )
     kept = np.setdiff1d(rows, test)
-    X, X_test = (_take(study.X, index) for index in (kept, test))
+    kept_rows, test_rows = (
+        Study(_take(study.X, index), study.y[index], study.treatment[index], study.trial[index])
+        for index in (kept, test)
+    )
+    return kept_rows, test_rows
+
+
+def compare(
+    study: Study,
+    held_out: Study,
+    alpha: float,
+    seed: int,
+    names: Any = tuple(METHODS),
+    own: Mapping[str, Any] | None = None,
+) -> Iterator[Compared]:
+    """Yield how each method, fitted on the study, does on held-out rows of the trial.
+
+    ``own`` has estimators with parameters of one's own, by the name that they are told under.
+    """
     for name in names:
-        promise = METHODS[name].promise
-        model = CounterfactualIntervals(name, alpha=alpha, random_state=seed)
+        promise = METHODS[name].promise if name in METHODS else "not stated"
+        model = CounterfactualIntervals((own or {}).get(name, name), alpha=alpha, random_state=seed)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", InfiniteIntervalWarning)  # the table counts them
             warnings.filterwarnings("ignore", ".*calibrates on the trial alone")
             try:
-                model.fit(X, study.y[kept], study.treatment[kept], study.trial[kept])
+                model.fit(*study)
             except ValueError as error:
                 yield Compared(name, promise, [], str(error))
                 continue
-        yield Compared(name, promise, coverage_report(model, X_test, study.y[test], study.treatment[test]))
+        yield Compared(name, promise, coverage_report(model, held_out.X, held_out.y, held_out.treatment))
 
 
 def _strata(treatment: Any) -> Any:

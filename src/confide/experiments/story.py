@@ -10,25 +10,28 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
+from confide.confounding import hidden_confounding_test
 from confide.counterfactual import CounterfactualIntervals
 from confide.datasets import load_star
-from confide.diagnostics import coverage_report
+from confide.diagnostics import Coverage, coverage_report
+from confide.experiments.held_out import Compared, compare
 from confide.formats import writing
 from confide.methods.naive import Naive
 from confide.methods.registry import METHODS
 from confide.population import PopulationWarning
-from confide.study import stack
+from confide.report import Evidence, Individuals, write_page
+from confide.study import Study, stack
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-
-    from numpy.typing import NDArray
 
     from confide.datasets import Dataset
 
 ALPHA = 0.1
 # Draws of trial and held-out pupils: the promise is an average over them.
 DRAWS = 6
+# Methods that the report measures beside the story's own.
+MEASURED = ("pooled-dr", "wcp")
 
 
 @dataclass(frozen=True)
@@ -66,14 +69,49 @@ class Story:
     lines: list[Line]
 
 
-def tell_star(seed: int, tell: Callable[[int], None] = lambda _: None) -> Story:
+@dataclass(frozen=True)
+class Way:
+    """One way to answer: what it is called, what it promises, its fitted model, and what that was fitted on."""
+
+    what: str
+    promise: str
+    model: CounterfactualIntervals
+    study: Study
+
+
+@dataclass(frozen=True)
+class Draw:
+    """One draw of pupils, with what was fitted on it.
+
+    Attributes
+    ----------
+    story : Story
+        What is told of it.
+    model : CounterfactualIntervals
+        Of both tables.
+    study, held_out : Study
+        The pupils that it was fitted on, and those held out.
+    compared : list of Compared
+        How methods did on the held-out pupils.
+    """
+
+    story: Story
+    model: CounterfactualIntervals
+    study: Study
+    held_out: Study
+    compared: list[Compared]
+
+
+def tell_star(seed: int, tell: Callable[[int], None] = lambda _: None) -> tuple[Story, Draw]:
     """Return the story of Project STAR: what observational pupils claim, what the trial gives, what confide gives.
 
-    ``tell`` is called with 1 after each of the `DRAWS`.
+    The numbers are means over `DRAWS` draws, the first of which is returned too. ``tell`` is called with 1 after each.
     """
-    drawn = []
-    for draw in range(DRAWS):
-        drawn.append(_draw(DRAWS * seed + draw))
+    first = _draw(DRAWS * seed)
+    drawn = [first.story]
+    tell(1)
+    for draw in range(1, DRAWS):
+        drawn.append(_draw(DRAWS * seed + draw).story)
         tell(1)
     names = [(line.what, line.promise) for line in drawn[0].lines]
     lines = []
@@ -82,41 +120,69 @@ def tell_star(seed: int, tell: Callable[[int], None] = lambda _: None) -> Story:
         coverage, width = (np.mean([getattr(each, name) for each in mine], axis=0) for name in ("coverage", "width"))
         lines.append(Line(what, promise, coverage.tolist(), width.tolist()))
     observational, claimed, true = np.mean([(each.observational, each.claimed, each.true) for each in drawn], axis=0)
-    return replace(drawn[0], draws=DRAWS, observational=round(observational), claimed=claimed, true=true, lines=lines)
+    means = replace(drawn[0], draws=DRAWS, observational=round(observational), claimed=claimed, true=true, lines=lines)
+    return means, first
 
 
-def _draw(seed: int) -> Story:
-    """Return the story of one draw."""
+def _draw(seed: int) -> Draw:
+    """Return one draw and its story."""
     data = load_star(random_state=seed)
-    new, outcomes, labels = held_out(data)
+    test = held_out(data)
     claimed, true = (_difference(table, str(data.treatment), data.outcome) for table in (data.observational, data.test))
-    lines = []
-    for what, promise, model in fitted_ways(data, seed):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", PopulationWarning)  # the blind model is asked about pupils unlike its own
-            arms = coverage_report(model, new, outcomes, treatment=labels)
-        lines.append(Line(what, promise, [arm.coverage for arm in arms], [arm.width for arm in arms]))
-    return Story(1, len(data.observational), len(data.trial), len(data.test), claimed, true, lines)
+    ways = list(fitted_ways(data, seed))
+    found = [_measured(way.model, test) for way in ways]
+    lines = [
+        Line(way.what, way.promise, [arm.coverage for arm in arms], [arm.width for arm in arms])
+        for way, arms in zip(ways, found, strict=True)
+    ]
+    story = Story(1, len(data.observational), len(data.trial), len(data.test), claimed, true, lines)
+    compared = [
+        Compared(name, METHODS[name].promise, arms)
+        for name, arms in zip(("naive", "transfer-centred"), found[1:], strict=True)
+    ]
+    return Draw(story, ways[-1].model, ways[-1].study, test, compared)
 
 
-def held_out(data: Dataset) -> tuple[pa.Table, NDArray[np.float64], NDArray[np.int64]]:
-    """Return the covariates, the outcomes and the treatments of the held-out pupils."""
-    new = data.test.drop_columns([str(data.treatment), data.outcome])
-    return new, data.test[data.outcome].to_numpy(), data.test[data.treatment].to_numpy()
+def held_out(data: Dataset) -> Study:
+    """Return the held-out pupils, who came to their classes by lot."""
+    X = data.test.drop_columns([str(data.treatment), data.outcome])
+    y, treatment = (data.test[name].to_numpy() for name in (data.outcome, str(data.treatment)))
+    return Study(X, y, treatment, np.full(len(y), fill_value=True))
 
 
-def fitted_ways(data: Dataset, seed: int) -> Iterator[tuple[str, str, CounterfactualIntervals]]:
-    """Yield each way to answer: what it is called, what it promises, and its fitted model."""
+def fitted_ways(data: Dataset, seed: int) -> Iterator[Way]:
+    """Yield each way to answer, fitted."""
     # Split conformal prediction that takes observational pupils for a trial: what a careful analyst without one does.
     blind = stack(data.observational, data.observational, treatment=str(data.treatment), outcome=data.outcome)
     both = stack(data.observational, data.trial, treatment=str(data.treatment), outcome=data.outcome)
     asked = [
         ("observational alone", "nothing", Naive(), blind),
-        ("trial alone", METHODS["naive"].promise, Naive(), both),
+        ("trial alone", METHODS["naive"].promise, "naive", both),
         ("confide, with both", METHODS["transfer-centred"].promise, "transfer-centred", both),
     ]
     for what, promise, method, study in asked:
-        yield what, promise, CounterfactualIntervals(method, alpha=ALPHA, random_state=seed).fit(*study)
+        yield Way(what, promise, CounterfactualIntervals(method, alpha=ALPHA, random_state=seed).fit(*study), study)
+
+
+def _measured(model: CounterfactualIntervals, test: Study) -> list[Coverage]:
+    """Return how a model does on the held-out pupils."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PopulationWarning)  # the blind model is asked about pupils unlike its own
+        return coverage_report(model, test.X, test.y, treatment=test.treatment)
+
+
+def report_star(path: str, draw: Draw, seed: int) -> None:
+    """Write the report on a draw's held-out pupils, with more methods measured on them."""
+    X, y, treatment, trial = draw.study
+    measured = [*draw.compared, *compare(draw.study, draw.held_out, ALPHA, seed, MEASURED)]
+    pupils = pa.array([f"n{number:04d}" for number in range(1, len(draw.held_out) + 1)])
+    evidence = Evidence(
+        measured,
+        f"On {len(draw.held_out):,} pupils who are neither in the trial nor in the observational table.",
+        hidden_confounding_test(X, y, treatment, trial, random_state=seed),
+    )
+    individuals = Individuals.of_table(draw.model, draw.held_out.X.add_column(0, "pupil", pupils))
+    write_page(path, draw.model, individuals, evidence)
 
 
 def write_star(folder: str, seed: int) -> None:

@@ -71,6 +71,8 @@ class ArmEstimator(BaseEstimator, ABC):
 
     _needs: ClassVar[dict[str, int]]
     _calibrates_on: ClassVar[str]
+    # Whether all new rows share an offset; a method that says so must agree with `offsets`.
+    _shares_offset: ClassVar[bool] = False
 
     # The parameters that all methods have.
     base: Any
@@ -275,6 +277,26 @@ class ArmEstimator(BaseEstimator, ABC):
 
         step = rows_at_once(len(self.grid_) + 2, X.shape[1] + 1)
         return IntervalSets.concatenate([solve(X[start : start + step]) for start in range(0, len(X), step)])
+
+    def why_no_offset(self) -> str | None:
+        """Return why intervals are not `anchors` moved apart by `offsets`; None where they are."""
+        if not self._shares_offset:
+            return "with this method each new row has an offset of its own, or none"
+        if self.outcome_values_ is not None:
+            return "the outcome is discrete: a set of values has no offset"
+        if not hasattr(self.score_, "anchors"):
+            return f"with score={self.score!r} each new row has an offset of its own"
+        return None
+
+    def anchors(self, X: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the two ends a row that `offsets` move apart (by `confide.intervals.moved_apart`), at any level."""
+        ends: tuple[NDArray[np.float64], NDArray[np.float64]] = self.score_.anchors(self._predict_base(X))  # type: ignore[attr-defined]
+        return ends
+
+    def offsets(self) -> tuple[float, float]:
+        """Return how far all intervals reach below and above their `anchors` at the arm's level; may be infinite."""
+        offset = float(self.calibration_.quantile(self.alpha))
+        return offset, offset
 
     def with_alpha(self, alpha: float) -> Self:
         """Return a copy at another level; the base model and the ratio are kept."""

@@ -36,6 +36,7 @@ class Naive(ArmEstimator):
 
     _needs: ClassVar = {"trial": 2}
     _calibrates_on: ClassVar = "trial"
+    _shares_offset: ClassVar = True
 
     def __init__(
         self,

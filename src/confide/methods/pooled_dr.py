@@ -59,6 +59,7 @@ class PooledDR(ArmEstimator):
 
     _needs: ClassVar = {"trial": 2}
     _calibrates_on: ClassVar = "trial"
+    _shares_offset: ClassVar = True
     trial_calibration_: Calibration
 
     def __init__(
@@ -155,11 +156,20 @@ class PooledDR(ArmEstimator):
 
     def _sets(self, X: NDArray[np.float64]) -> IntervalSets:
         if not self._is_sharp():
-            offset = np.maximum(self.calibration_.quantile(self.alpha), self._guard())
+            offset = np.asarray(self.offsets()[0])
             return IntervalSets.of(self._clip(self.score_.interval(self._predict_base(X), offset)))
         # A new row's ratio only raises the quantile, so what a ratio of 0 lets in is in.
         known = np.maximum(self.without_new_row_.quantile(self.alpha, 0.0), self._guard())
         return self._search(X, known, TOLERANCE)
+
+    def why_no_offset(self) -> str | None:
+        """Return why the rows share no offset; sharp sets are asked over candidates."""
+        return "solve='transductive' finds each row's set by itself" if self._is_sharp() else super().why_no_offset()
+
+    def offsets(self) -> tuple[float, float]:
+        """Return the offset of the pooled rows, and at least the guard's."""
+        offset = max(float(self.calibration_.quantile(self.alpha)), self._guard())
+        return offset, offset
 
     def shortage(self) -> str | None:
         """Return why all intervals are infinite; the sharp sets need no number of rows."""

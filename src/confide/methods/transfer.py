@@ -42,6 +42,7 @@ class Transfer(ArmEstimator):
 
     _needs: ClassVar = {"trial": 1, "observational": 1}
     _calibrates_on: ClassVar = "trial"
+    _shares_offset: ClassVar = True
 
     def __init__(
         self,
@@ -102,15 +103,22 @@ class Transfer(ArmEstimator):
     def _sets(self, X: NDArray[np.float64]) -> IntervalSets:
         if self.centred_ is None:
             return super()._sets(X)
-        return IntervalSets.of(self._clip(self._centred_interval(self._predict_base(X), self.centred_)))
+        return IntervalSets.of(self._clip(self._centred_interval(self._predict_base(X))))
 
-    def _centred_interval(self, prediction: NDArray[np.float64], centred: CentredCalibration) -> Intervals:
-        below, above = (self.score_.interval(prediction, reach) for reach in centred.quantiles(self.alpha))
+    def _centred_interval(self, prediction: NDArray[np.float64]) -> Intervals:
+        below, above = (self.score_.interval(prediction, np.asarray(offset)) for offset in self.offsets())
         return Intervals(below.lower, above.upper)
+
+    def offsets(self) -> tuple[float, float]:
+        """Return how far all intervals reach below and above the base model's prediction."""
+        if self.centred_ is None:
+            return super().offsets()
+        below, above = self.centred_.quantiles(self.alpha)
+        return float(below), float(above)
 
     def _is_member(
         self, X: NDArray[np.float64], y: NDArray[np.float64], prediction: NDArray[np.float64]
     ) -> NDArray[np.bool_]:
         if self.centred_ is None:
             return super()._is_member(X, y, prediction)
-        return self._centred_interval(prediction, self.centred_).contains(y)
+        return self._centred_interval(prediction).contains(y)

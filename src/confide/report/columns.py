@@ -1,0 +1,67 @@
+"""The rows' own columns as a page holds them: as text, identifiers first, and as many as fit."""
+
+from __future__ import annotations
+
+from math import isfinite
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from confide import formats
+from confide.report.embed import as_json, packed
+from confide.tables import texts
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import pyarrow as pa
+
+# What a CSV file has where a value is missing.
+MISSING = frozenset(formats.MISSING.to_pylist())
+# What all own columns together may take of the page.
+MOST_BYTES = 700_000
+
+
+def fitting(table: pa.Table, covariates: Sequence[str]) -> tuple[list[dict[str, Any]], list[str]]:
+    """Return the columns that fit, identifiers before covariates, and the names of those left out."""
+    read = set(covariates)
+    order = [name for name in table.column_names if name not in read]
+    order += [name for name in table.column_names if name in read]
+    kept, left_out, size = [], [], 0
+    for name in order:
+        values = as_text(name, table[name])
+        column = {"name": name, "covariate": name in read, "numeric": is_numeric(values), **_smallest(values)}
+        bytes_more = len(as_json(column).encode("utf-8", "replace"))
+        if size + bytes_more > MOST_BYTES:
+            left_out.append(name)
+            continue
+        kept.append(column)
+        size += bytes_more
+    return kept, left_out
+
+
+def as_text(name: str, column: pa.ChunkedArray) -> list[str | None]:
+    """Return the values as text, None where one is missing; what Arrow cannot write, as Python does."""
+    try:
+        values: list[str | None] = texts(name, column).to_pylist()
+    except ValueError:
+        values = [None if value is None else str(value) for value in column.to_pylist()]
+    return values
+
+
+def is_numeric(values: list[str | None]) -> bool:
+    """Return whether all text that is not missing reads as a number, and some does."""
+    known = {value for value in values if value is not None and value not in MISSING}
+    try:
+        return all(isfinite(float(value)) for value in known) and bool(known)
+    except ValueError:
+        return False
+
+
+def _smallest(values: list[str | None]) -> dict[str, Any]:
+    """Return a column of text as a list, or as its different values and each row's place among them."""
+    different = list(dict.fromkeys(values))
+    if len(different) > min(len(values) / 2, np.iinfo(np.uint16).max):
+        return {"values": values}
+    places = {value: place for place, value in enumerate(different)}
+    return {"different": different, "places": packed([places[value] for value in values], "<u2")}

@@ -1,0 +1,208 @@
+"""The page itself: a model's answers, its promise and the evidence, put into one file."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+from jinja2 import Environment, StrictUndefined
+from markupsafe import Markup
+
+from confide import __version__
+from confide.advice import ASSUMPTIONS, advised, effect_promise
+from confide.answers import answer_columns, contrasts
+from confide.confounding import LEVEL
+from confide.files import atomic_write
+from confide.methods.registry import METHODS
+from confide.offsets import why_no_offsets
+from confide.report.columns import fitting
+from confide.report.embed import as_json
+from confide.report.evidence import Evidence
+from confide.report.individuals import Individuals
+from confide.report.numbers import numbers_of
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Sequence
+
+    from confide.counterfactual import CounterfactualIntervals
+    from confide.scale import Answered
+    from confide.study import Study
+
+SCRIPTS = ("vendor/d3.min.js", "vendor/plot.umd.min.js", "page.js")
+LICENCES = {
+    "D3": "vendor/LICENSE.d3.txt",
+    "Observable Plot": "vendor/LICENSE.plot.txt",
+    "interval-tree-1d": "vendor/LICENSE.interval-tree-1d.txt",
+    "binary-search-bounds": "vendor/LICENSE.binary-search-bounds.txt",
+    "isoformat": "vendor/LICENSE.isoformat.txt",
+}
+
+
+def write_report(
+    path: str | os.PathLike[str],
+    model: CounterfactualIntervals,
+    X_new: Any,
+    *,
+    study: Study | None = None,
+    control: Any = None,
+    lower_is_better: bool = False,
+    methods: Sequence[str] | None = None,
+    random_state: int = 0,
+) -> Answered:
+    """Write a report on a fitted model and new rows: one HTML file that needs no network; whole or not at all.
+
+    The page holds the rows' own columns and answers: handle it as you handle the table.
+
+    Parameters
+    ----------
+    path : path
+        Where the page goes.
+    model : CounterfactualIntervals
+        Fitted.
+    X_new : frame or (n, d) array
+        New rows, at least one. Columns of a frame that are no covariates identify the rows and are carried through.
+        The page holds the first 10,000 rows, and counts over all.
+    study : Study, default None
+        What the model was fitted on. With it the page has coverage on held-out rows of the trial, which fits every
+        method anew, and the test for hidden confounding.
+    control : label, default None
+        Treatment that the others are compared with; None: the first in order.
+    lower_is_better : bool, default False
+        Whether a smaller outcome is the better one, which decides what benefits and what harms.
+    methods : sequence of str, default None
+        Methods that are measured on the held-out rows beside the model's own; None: all.
+    random_state : int
+        Decides which rows are held out, and the folds of the test.
+
+    Returns
+    -------
+    Answered
+        How many rows there are, and on which side of 0 their effects' intervals.
+    """
+    individuals = Individuals.of_table(model, X_new, control)
+    evidence = None if study is None else Evidence.of(model, study, random_state, methods)
+    write_page(path, model, individuals, evidence, control=control, lower_is_better=lower_is_better)
+    return individuals.counted
+
+
+def write_page(
+    path: str | os.PathLike[str],
+    model: CounterfactualIntervals,
+    individuals: Individuals,
+    evidence: Evidence | None = None,
+    *,
+    control: Any = None,
+    lower_is_better: bool = False,
+) -> None:
+    """Write the page of individuals, and of what speaks for the model, where that is known."""
+    reason = why_no_offsets(model)
+    numbers, rows = numbers_of(model, individuals, control, reason)
+    columns, left_out = fitting(individuals.carried.slice(0, rows), individuals.covariates)
+    alpha = float(next(iter(model.arms_.values())).alpha)
+    arms = list(model.diagnostics_.values())
+    step_alpha = float(model.step_alpha())
+    data = {
+        **numbers,
+        "alpha": alpha,
+        "rows": rows,
+        "columns": columns,
+        "answers": answer_columns(model, control),
+        "labels": [str(label) for label in model.arms_],
+        "lowerIsBetter": lower_is_better,
+        "coverage": _coverage(evidence),
+        "weights": [
+            {
+                "arm": str(arm.treatment),
+                "rows": arm.calibration,
+                "worth": arm.effective_size,
+                "overlap": arm.overlap,
+            }
+            for arm in arms
+        ],
+    }
+    page = _template().render(
+        alpha=alpha,
+        arms=arms,
+        assumptions=ASSUMPTIONS,
+        advice=advised(arms),
+        contrasts=[(str(treated), str(against)) for treated, against in contrasts(model, control)],
+        counted=individuals.counted,
+        data=Markup(as_json(data)),  # noqa: S704  (escaped there)
+        effect=model.effect,
+        effect_promise=effect_promise(arms[0], model.effect, step_alpha),
+        evidence=evidence,
+        level=LEVEL,
+        left_out=left_out,
+        licences={name: _read(file) for name, file in LICENCES.items()},
+        lower_is_better=lower_is_better,
+        method=METHODS.get(arms[0].method),
+        policy=_policy(),
+        reason=reason,
+        rows=rows,
+        scripts=[Markup(_script(name)) for name in SCRIPTS],  # noqa: S704  (our own files)
+        style=Markup(_read("page.css")),  # noqa: S704
+        unlike=individuals.unlike,
+        version=__version__,
+    )
+    with atomic_write(path) as file:
+        file.write(page.encode("utf-8", "replace"))
+
+
+def _coverage(evidence: Evidence | None) -> list[dict[str, Any]]:
+    """Return what the chart of coverage shows."""
+    if evidence is None:
+        return []
+    return [
+        {"method": each.method, "arm": str(arm.treatment), "coverage": arm.coverage, "low": arm.low, "high": arm.high}
+        for each in evidence.compared
+        for arm in each.arms
+    ]
+
+
+@cache
+def _read(name: str) -> str:
+    return files("confide.report").joinpath(name).read_text(encoding="utf-8")
+
+
+@cache
+def _script(name: str) -> str:
+    """Return a script that may stand inside a script element."""
+    text = _read(name)
+    if "</script" in text.lower() or "<!--" in text:
+        raise RuntimeError(f"{name} would end its own script element.")
+    return text
+
+
+@cache
+def _policy() -> str:
+    """Return what the page may do: run its own three scripts, and nothing that needs a network."""
+    hashes = (base64.b64encode(hashlib.sha256(_script(name).encode()).digest()).decode() for name in SCRIPTS)
+    scripts = " ".join(f"'sha256-{each}'" for each in hashes)
+    return (
+        f"default-src 'none'; script-src {scripts}; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; "
+        "form-action 'none'"
+    )
+
+
+def _with_code(text: str) -> Markup:
+    """Return text whose parts between backticks are code; everything is escaped."""
+    parts = text.split("`")
+    return Markup("").join(
+        Markup("<code>{}</code>").format(part) if place % 2 and place < len(parts) - 1 else part
+        for place, part in enumerate(parts)
+    )
+
+
+@cache
+def _template() -> Any:
+    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    environment.filters["share"] = lambda value: f"{100 * value:.0f} %"
+    environment.filters["number"] = lambda value: "∞" if value == float("inf") else f"{value:.4g}"
+    environment.filters["code"] = _with_code
+    environment.filters["count"] = lambda value: f"{value:,}"
+    environment.filters["percent"] = lambda value: f"{100 * value:.10g} %"
+    return environment.from_string(_read("page.html.jinja"))

@@ -1,0 +1,475 @@
+"""The page in a real browser: it shows what Python says, hides nothing, asks nobody, and everyone can use it."""
+
+import re
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from sklearn.ensemble import HistGradientBoostingRegressor
+
+from confide import METHODS, Naive, PooledDR, Study, Transfer, stack
+from confide.learners import ridge_on_splines
+from confide.ratio import OracleRatio
+from confide.report import write_report
+from report_pages import expected, fitted, new_patients, numbers, patients, study_of
+from tables import covariates
+
+PHONE = {"viewport": {"width": 390, "height": 844}, "device_scale_factor": 2, "has_touch": True}
+LOOKS = {"desktop": {}, "phone": PHONE, "dark": {"color_scheme": "dark"}}
+TREES = HistGradientBoostingRegressor(max_iter=15, random_state=0)
+
+
+def widths_of(seen):
+    return seen.page.evaluate("[document.documentElement.scrollWidth, window.innerWidth]")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("pages")
+
+
+@pytest.fixture(scope="module")
+def new():
+    return new_patients()
+
+
+@pytest.fixture(scope="module")
+def model():
+    return fitted(alpha=0.2)
+
+
+@pytest.fixture(scope="module")
+def whole(folder, model, new):
+    """The page with everything on it."""
+    path = folder / "whole.html"
+    write_report(path, model, new, study=study_of(), methods=["naive", "wcp", "pooled-dr"])
+    return path
+
+
+@pytest.fixture(scope="module")
+def many(folder, model):
+    """The page of 10,000 individuals."""
+    path = folder / "many.html"
+    write_report(path, model, new_patients(10_000, 3))
+    return path
+
+
+def test_it_renders(look, whole, model, new):
+    seen = look(whole)
+    assert seen.page.title() == "Intervals for 200 individuals"
+    assert seen.shown() == 200
+    assert seen.cells("who")[:3] == ["20000", "20001", "20002"]
+    assert len(seen.page.query_selector_all("#rows tbody tr")) == 25
+    assert len(seen.page.query_selector_all(".chart svg")) == 5  # effects, coverage of two arms, worth, overlap
+    found = expected(model, new, 0.2)
+    assert seen.cells("effect")[0] == f"{found['effect_placebo_vs_drug'][0]:.3f}".replace("-", "−")
+    ends = (f"{found[f'effect_placebo_vs_drug_{end}'][0]:.3f}".replace("-", "−") for end in ("lower", "upper"))
+    assert seen.cells("interval of the effect")[0] == " to ".join(ends)
+    text = seen.page.text_content("main")
+    assert METHODS["transfer-centred"].promise in text
+    assert "≥ 80 %, because each of its two steps is taken at 0.1" in text
+
+
+@pytest.mark.parametrize(
+    ("method", "parameters"),
+    [
+        (None, {}),
+        (None, {"arm_alpha": 0.07}),
+        (Naive(base=TREES, score="cqr"), {}),
+        (Transfer(base=ridge_on_splines(), outcome_range=(-15.0, 30.0)), {}),
+        (Transfer(base=ridge_on_splines(), base_on="grounded"), {}),
+        (PooledDR(base=ridge_on_splines(), ratio=OracleRatio(lambda rows: np.ones(len(rows))), floor=0.05), {}),
+    ],
+    ids=["centred", "arm_alpha", "cqr", "range", "grounded", "pooled"],
+)
+def test_the_slider_gives_what_python_gives(look, folder, new, method, parameters):
+    """Every number of the download, at every level that was tried, is the very number that Python has."""
+    model = fitted(method, **parameters)
+    path = folder / "slider.html"
+    write_report(path, model, new)
+    seen = look(path)
+    assert seen.levels[0] == 0.001
+    assert seen.levels[-1] == 0.5
+    for alpha in (0.001, 0.02, 0.05, 0.1, 0.13, 0.29, 0.5):
+        seen.slide_to(alpha)
+        columns, name = seen.downloaded()
+        assert name == f"intervals-alpha-{alpha}.csv"
+        for column, values in expected(model, new, alpha).items():
+            np.testing.assert_array_equal(numbers(columns[column]), values, err_msg=f"{column} at {alpha}")
+        assert seen.page.get_attribute("#alpha", "aria-valuetext").startswith(f"α = {alpha}:")
+
+
+@pytest.mark.parametrize(
+    ("method", "parameters", "reason"),
+    [
+        ("wcp", {}, "each new row has an offset of its own"),
+        (None, {"effect": "nested-exact"}, "effects by nested-exact are learnt anew"),
+        (Naive(base=ridge_on_splines(), score="normalised"), {}, "with score='normalised' each new row"),
+        (Naive(base=ridge_on_splines(), outcome_values=range(-40, 60)), {}, "the outcome is discrete"),
+    ],
+)
+def test_no_slider_where_there_is_no_one_offset(look, folder, new, method, parameters, reason):
+    study = study_of()
+    if "discrete" in reason:
+        object.__setattr__(study, "y", np.round(study.y))
+    model = fitted(method, study, **parameters)
+    path = folder / "fixed.html"
+    write_report(path, model, new)
+    seen = look(path)
+    assert seen.page.query_selector("#alpha") is None
+    assert reason in seen.page.text_content("#no-slider")
+    columns, _ = seen.downloaded()
+    for column, values in expected(model, new, 0.1).items():
+        np.testing.assert_array_equal(numbers(columns[column]), values, err_msg=column)
+
+
+@pytest.mark.parametrize("lower_is_better", [False, True])
+def test_the_filter_shows_who_surely_benefits(look, folder, model, new, lower_is_better):
+    path = folder / "better.html"
+    write_report(path, model, new, control="placebo", lower_is_better=lower_is_better)
+    seen = look(path)
+    found = expected(model, new, 0.2, "placebo")
+    above, below = found["effect_drug_vs_placebo_lower"] > 0, found["effect_drug_vs_placebo_upper"] < 0
+    benefits, harmed = (below, above) if lower_is_better else (above, below)
+    groups = {"benefits": benefits, "harmed": harmed, "undecided": ~(above | below), "all": np.full(len(new), True)}
+    assert all(rows.any() for rows in groups.values())
+    who = np.array(new["who"].to_pylist())
+    for group, rows in groups.items():
+        seen.choose(group)
+        assert seen.shown() == rows.sum()
+        assert seen.page.text_content(f"[data-count={group}]") == str(rows.sum())
+        assert seen.downloaded()[0]["who"] == who[rows].tolist()
+        if group != "all":
+            assert {cell.split()[-1] for cell in seen.cells("says")} == {group}
+    assert f"takes a {'smaller' if lower_is_better else 'larger'}" in seen.page.text_content("#people")
+    assert "not for those picked by their intervals" in seen.page.text_content("#people")
+
+
+def test_the_search_finds_identifiers_and_covariates(look, whole, new):
+    seen = look(whole)
+    seen.search("20017")
+    assert seen.cells("who") == ["20017"]
+    seen.search("ÖST")
+    towns = new["town"].to_pylist()
+    assert seen.shown() == towns.count("Öst")
+    assert set(seen.cells("town")) == {"Öst"}
+    assert "with “ÖST” shown" in seen.page.text_content("#status")
+    seen.choose("benefits")
+    assert 0 < seen.shown() < towns.count("Öst")
+    seen.search("nobody at all")
+    assert seen.shown() == 0
+    assert seen.page.text_content("#effects-note") == "No row to draw."
+    assert seen.downloaded()[0]["who"] == []
+    seen.search("")
+    seen.choose("all")
+    assert seen.shown() == 200
+
+
+def test_the_table_sorts_and_turns_its_pages(look, whole, model, new):
+    seen = look(whole)
+    found = expected(model, new, 0.2)
+    who = np.array(new["who"].to_pylist())
+
+    def by(heading, column="who"):
+        seen.page.click(f"#rows thead button[title='{heading}']")
+        return seen.downloaded()[0][column]
+
+    by_effect = np.argsort(found["effect_placebo_vs_drug"], kind="stable")
+    assert by("effect") == who[by_effect].tolist()
+    assert seen.page.get_attribute("#rows thead th:has(button[title=effect])", "aria-sort") == "ascending"
+    assert by("effect") == who[by_effect[::-1]].tolist()
+    for _ in ("up", "down"):
+        *known, missing = by("age", "age")
+        assert missing == ""  # whichever way
+    assert [float(age) for age in known if age] == sorted((float(age) for age in known if age), reverse=True)
+    towns = [town for town in by("town", "town") if town]
+    assert towns == sorted(towns, key=["North, upper", "Öst", 'the "South"'].index)
+    by("row")
+    assert seen.page.is_disabled("#previous")
+    seen.page.click("#next")
+    assert seen.cells("who")[0] == "20025"
+    seen.page.click("#last")
+    assert seen.cells("who")[-1] == "20199"
+    assert seen.page.is_disabled("#next")
+    assert seen.page.text_content("#page") == "page 8 of 8"
+
+
+def test_the_download_is_what_run_writes(look, whole, model, new):
+    columns, _ = look(whole).downloaded()
+    assert list(columns) == [
+        *["who", "age", "town", "joined", "smoker"],
+        *[f"y_{label}{end}" for label in ("drug", "placebo") for end in ("", "_lower", "_upper")],
+        *[f"effect_placebo_vs_drug{end}" for end in ("", "_lower", "_upper")],
+    ]
+    assert [town or None for town in columns["town"]] == new["town"].to_pylist()
+    assert len(expected(model, new, 0.2)) == 9
+
+
+def test_several_treatments(look, folder, new):
+    labels = ("placebo", "drug", "surgery")
+    study = study_of(400, 210, labels)
+    model = fitted(study=study, alpha=0.3)
+    path = folder / "three.html"
+    write_report(path, model, new, control="placebo")
+    seen = look(path)
+    assert seen.page.eval_on_selector_all("#contrast option", "all => all.map(each => each.textContent)") == [
+        "drug against placebo",
+        "surgery against placebo",
+    ]
+    found = expected(model, new, 0.3, "placebo")
+    for number, treated in enumerate(("drug", "surgery")):
+        seen.page.select_option("#contrast", str(number))
+        seen.choose("benefits")
+        assert seen.shown() == (found[f"effect_{treated}_vs_placebo_lower"] > 0).sum() > 0
+        seen.choose("all")
+    seen.slide_to(0.1)
+    columns, _ = seen.downloaded()
+    for column, values in expected(model, new, 0.1, "placebo").items():
+        np.testing.assert_array_equal(numbers(columns[column]), values)
+    for label in labels:
+        assert len(seen.cells(f"interval under {label}")) == 25
+
+
+def test_infinite_intervals_are_shown_as_such(look, folder, new):
+    with pytest.warns(UserWarning, match="infinite"):
+        model = fitted(study=study_of(200, 16), alpha=0.05)
+    path = folder / "infinite.html"
+    write_report(path, model, new)
+    seen = look(path)
+    assert set(seen.cells("interval of the effect")) == {"−∞ to ∞"}
+    assert "200 intervals are infinite and drawn to the edge" in seen.page.text_content("#effects-note")
+    assert "200 of the 200 rows have an infinite interval" in seen.page.text_content("#trust")
+    assert set(seen.downloaded()[0]["y_drug_upper"]) == {"inf"}
+    assert "NaN" not in seen.page.inner_html("#effects-chart")
+    seen.slide_to(0.5)
+    assert "∞" not in seen.cells("interval of the effect")[0]
+
+
+def test_empty_intervals_are_shown_as_such(look, folder, new):
+    """Far outside of the declared range nothing is left of an interval."""
+    model = fitted(Transfer(base=ridge_on_splines(), outcome_range=(-12.0, 25.0)), alpha=0.5)
+    for arm in model.arms_.values():
+        arm.outcome_range_ = (5.0, 5.1)
+    for arm in model.effect_.arms_.values():
+        arm.outcome_range_ = (5.0, 5.1)
+    path = folder / "empty.html"
+    write_report(path, model, new)
+    seen = look(path)
+    columns, _ = seen.downloaded()
+    empty = np.isnan(expected(model, new, 0.5)["effect_placebo_vs_drug_lower"])
+    assert empty.any()
+    assert [text == "" for text in columns["effect_placebo_vs_drug_lower"]] == empty.tolist()
+    assert "empty" in seen.cells("interval of the effect")
+    assert f"{empty.sum()} intervals are empty and not drawn" in seen.page.text_content("#effects-note")
+
+
+@pytest.mark.parametrize("scale", [1e-7, 1e9])
+def test_one_row_of_any_size(look, folder, scale):
+    X, y, treatment, trial = study_of()
+    model = fitted(study=Study(X, y * scale, treatment, trial))
+    path = folder / "one.html"
+    new = new_patients(1)
+    write_report(path, model, new)
+    seen = look(path)
+    assert seen.page.title() == "Intervals for 1 individual"
+    effect = expected(model, new, 0.1)["effect_placebo_vs_drug"][0]
+    (told,) = seen.cells("effect")
+    assert float(told.replace("−", "-").replace(",", "")) == pytest.approx(effect, rel=0.01)
+    assert widths_of(seen) == [1280, 1280]
+
+
+def test_an_arm_without_observational_rows(look, folder, new):
+    observational, trial = (patients(n, seed).drop_columns(["who"]) for n, seed in ((300, 0), (120, 1)))
+    study = stack(observational.filter(pa.compute.equal(observational["t"], "placebo")), trial)
+    with pytest.warns(UserWarning, match="calibrates on the trial alone"):
+        model = fitted(study=study)
+    path = folder / "one-armed.html"
+    with pytest.warns(UserWarning, match="the test needs 10 rows"):
+        write_report(path, model, new, study=study, methods=["naive", "wtcp-dr"])
+    seen = look(path)
+    assert "refuses: treatment drug: WTCPDR needs" in seen.page.text_content("#coverage")
+    assert "too few rows to tell" in seen.page.text_content("#confounding")
+    assert "too few rows" in seen.page.text_content("#weights")
+
+
+HOSTILE = "<script>window.hacked = 1</script>"
+NASTY = [
+    "</script><img src=x onerror='window.hacked=1'>",
+    "<!-- <script>",
+    "\u2028\u2029",
+    '"];window.hacked=1//',
+    "{{ 7 * 7 }}",
+]
+
+
+def test_hostile_names_and_values_stay_text(look, folder):
+    """Columns, values, identifiers and treatments that try to be more than text."""
+    labels = ("</script><script>window.hacked=1</script>" + "long" * 40, "<b onclick=alert(1)>drug</b>")
+    tables = []
+    for n, seed in ((200, 0), (80, 1), (60, 2)):
+        table = patients(n, seed, labels).drop_columns(["town"])
+        cells = pa.array([NASTY[row % len(NASTY)] for row in range(n)])
+        table = table.append_column(HOSTILE, cells).append_column("__proto__", table["smoker"])
+        tables.append(table.set_column(0, "<i>who</i>", pa.array([f"{NASTY[0]}{row}" for row in range(n)])))
+    observational, trial, new = tables
+    study = stack(*(table.drop_columns(["<i>who</i>"]) for table in (observational, trial)))
+    path = folder / "hostile.html"
+    model = fitted(study=study)
+    write_report(path, model, covariates(new), study=study, methods=["naive"])
+    assert widths_of(look(path, **PHONE)) == [390, 390]
+    seen = look(path)
+    assert seen.cells(HOSTILE)[:5] == NASTY
+    assert seen.cells("<i>who</i>")[0] == f"{NASTY[0]}0"
+    assert len(seen.cells(f"under {labels[0]}")) == 25
+    assert labels[1] in seen.page.text_content("h1 + p")
+    seen.search("<!--")
+    assert seen.shown() == 12
+    columns, _ = seen.downloaded()
+    assert set(columns[HOSTILE]) == {NASTY[1]}
+    assert columns[f"y_{labels[0]}"]
+    assert seen.page.evaluate("window.hacked") is None
+    assert seen.page.query_selector_all("main img, main b[onclick]") == []
+    assert seen.page.evaluate("document.scripts.length") == 4
+
+
+def test_it_may_ask_no_network(look, whole):
+    """The page's own policy forbids what it does not do anyway."""
+    seen = look(whole)
+    tried = seen.page.evaluate("fetch('https://example.invalid/').then(() => 'went', () => 'refused')")
+    assert tried == "refused"
+    planted = "const planted = document.createElement('script'); planted.textContent = 'window.hacked = 1'"
+    hacked = seen.page.evaluate(f"() => {{ {planted}; document.body.append(planted); return window.hacked ?? 'no' }}")
+    assert hacked == "no"
+    assert len(seen.faults) >= 2
+    assert all("Content Security Policy" in fault for fault in seen.faults)
+    seen.faults.clear()
+
+
+@pytest.mark.parametrize("name", LOOKS)
+def test_everyone_can_use_it(look, whole, screenshots, name):
+    """No serious fault for people who cannot see it, no page wider than the screen; a picture for those who can."""
+    seen = look(whole, **LOOKS[name])
+    for details in seen.page.query_selector_all("details"):
+        details.evaluate("each => { each.open = true }")
+    found = Axe().run(seen.page).response["violations"]
+    faults = {fault["id"]: fault["nodes"][0]["html"] for fault in found if fault["impact"] in ("serious", "critical")}
+    assert faults == {}
+    for details in seen.page.query_selector_all("details"):
+        details.evaluate("each => { each.open = false }")
+    page_width, window_width = widths_of(seen)
+    assert page_width <= window_width
+    seen.page.screenshot(path=screenshots / f"report-{name}.png", full_page=True)
+
+
+def test_charts_follow_the_colours(look, many):
+    seen = look(many)
+    fills = []
+    for scheme in ("light", "dark"):
+        seen.page.emulate_media(color_scheme=scheme)
+        fills.append(
+            seen.page.evaluate("getComputedStyle(document.querySelector('#effects-chart [aria-label=area] path')).fill")
+        )
+    assert fills[0] != fills[1]
+
+
+def test_charts_follow_the_width(look, whole):
+    seen = look(whole)
+    widths = []
+    for width in (1280, 420):
+        seen.page.set_viewport_size({"width": width, "height": 900})
+        seen.page.wait_for_function(
+            "() => { const box = document.getElementById('effects-chart');"
+            " return Math.abs(box.firstChild.getAttribute('width') - box.clientWidth) < 2 }"
+        )
+        widths.append(seen.page.evaluate("document.querySelector('#effects-chart svg').clientWidth"))
+    assert widths[1] < widths[0] / 2
+
+
+def test_the_keyboard_is_enough(look, whole):
+    seen = look(whole)
+    page = seen.page
+
+    def tab_to(wanted):
+        for _ in range(80):
+            page.keyboard.press("Tab")
+            if page.evaluate("wanted => document.activeElement.matches(wanted)", wanted):
+                width = "getComputedStyle(document.activeElement{}).outlineWidth"
+                beside = ".nextElementSibling" if "group" in wanted else ""
+                assert page.evaluate(width.format(beside)) == "3px"
+                return
+        pytest.fail(f"{wanted} is not reached")
+
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.textContent") == "Skip to the individuals"
+    page.keyboard.press("Enter")
+    tab_to("#alpha")
+    page.keyboard.press("ArrowRight")
+    page.wait_for_function("() => document.getElementById('status').textContent.includes('79 % intervals')")
+    tab_to("[name=group]")
+    page.keyboard.press("ArrowRight")
+    assert "that surely benefit shown" in page.text_content("#status")
+    tab_to("#search")
+    page.keyboard.type("Öst")
+    page.wait_for_function("() => document.getElementById('status').textContent.includes('Öst')")
+    tab_to("#rows button[title=effect]")
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.title") == "effect"
+    assert page.get_attribute("#rows thead th:has(button[title=effect])", "aria-sort") == "ascending"
+
+
+def test_what_changes_is_announced_and_charts_have_words(look, whole):
+    seen = look(whole)
+    assert seen.page.get_attribute("#status", "aria-live") == "polite"
+    for chart in seen.page.query_selector_all(".chart"):
+        assert chart.get_attribute("role") == "img"
+        assert len(chart.get_attribute("aria-label")) > 40
+    said = seen.page.get_attribute("#effects-chart", "aria-label")
+    counts = [int(count) for count in re.findall(r"(\d+) (?:surely|are)", said)]
+    assert sum(counts) == 200
+    assert len(seen.page.query_selector_all("#effects-numbers tbody tr")) == 7
+    landmarks = seen.page.eval_on_selector_all("header, nav, main, footer", "all => all.map(each => each.localName)")
+    assert landmarks == ["header", "nav", "main", "footer"]
+
+
+def test_it_prints(look, whole):
+    """On paper: light, without controls, and not empty."""
+    seen = look(whole, color_scheme="dark")
+    pdf = seen.page.pdf(format="A4")
+    assert pdf.startswith(b"%PDF")
+    pages = len(re.findall(rb"/Type\s*/Page\b", pdf))
+    assert 3 <= pages <= 12
+    seen.page.emulate_media(media="print", color_scheme="dark")
+    assert seen.page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    assert not seen.page.is_visible("#controls")
+    assert seen.page.is_visible("#rows tbody tr")
+
+
+def test_ten_thousand_individuals_within_two_seconds(look, many):
+    """From the start of the navigation until table and chart are painted and a filter was answered; best of three."""
+    assert many.stat().st_size < 3_000_000
+    times = []
+    for _ in range(3):
+        seen = look(many)
+        done, rows, steps, shown = seen.page.evaluate(
+            """async () => {
+                document.querySelector("[name=group][value=undecided]").click();
+                await new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)));
+                return [performance.now(), document.querySelectorAll("#rows tbody tr").length,
+                        document.querySelectorAll("#effects-chart svg *").length,
+                        document.getElementById("status").textContent];
+            }"""
+        )
+        assert rows == 25
+        assert 10 < steps < 1_000
+        assert "of 10,000 rows that are undecided" in shown
+        times.append(done)
+    assert min(times) < 2_000
+
+
+def test_the_slider_of_ten_thousand_individuals_is_exact(look, many, model):
+    seen = look(many)
+    seen.slide_to(0.05)
+    columns, _ = seen.downloaded()
+    for column, values in expected(model, new_patients(10_000, 3), 0.05).items():
+        np.testing.assert_array_equal(numbers(columns[column]), values)

@@ -1,0 +1,157 @@
+"""The page as a file: small, whole, and true to what it was made from."""
+
+import hashlib
+import re
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hatchling.builders.wheel import WheelBuilder
+
+import confide.report
+from confide import METHODS, Naive
+from confide.diagnostics import name_and_promise
+from confide.learners import ridge_on_splines
+from confide.report import individuals, numbers, page, write_report
+from report_pages import fitted, new_patients, study_of
+
+ROOT = Path(__file__).parents[2]
+VENDOR = Path(confide.report.__file__).parent / "vendor"
+
+
+@pytest.fixture(scope="module")
+def model():
+    return fitted()
+
+
+def text_of(path):
+    """Return the words of a page, without its scripts, markup and line ends."""
+    body = re.sub(r"<(script|style)\b.*?</\1>", " ", path.read_text(encoding="utf-8"), flags=re.DOTALL)
+    return re.sub(r"\s+", " ", re.sub(r"<[^>]*>", "", body))
+
+
+def test_the_same_rows_give_the_same_bytes(tmp_path, model):
+    pages = []
+    for name in ("a.html", "b.html"):
+        write_report(tmp_path / name, model, new_patients())
+        pages.append((tmp_path / name).read_bytes())
+    assert pages[0] == pages[1]
+
+
+def test_it_says_what_the_model_says(tmp_path, model):
+    path = tmp_path / "report.html"
+    answered = write_report(path, model, new_patients())
+    assert answered.rows == 200
+    said = text_of(path)
+    for arm in model.diagnostics_.values():
+        for text in arm.advice:
+            assert text.replace("`", "") in said.replace("&#39;", "'")
+    assert METHODS["transfer-centred"].summary in said
+    assert "Not measured: a saved model holds no tables. Give --observational" in said
+    assert "no evidence that there is none" in said
+
+
+@pytest.mark.parametrize(
+    ("method", "parameters", "promise"),
+    [
+        ("transfer", {}, "≥ 90 %, because each of its two steps is taken at 0.05 (bonferroni)"),
+        ("transfer", {"arm_alpha": 0.1}, "≥ 80 %, because each of its two steps is taken at 0.1 (bonferroni)"),
+        (
+            "transfer",
+            {"effect": "nested-exact"},
+            "≥ 90 %, because each of its two steps is taken at 0.05 (nested-exact)",
+        ),
+        ("transfer", {"effect": "nested-inexact"}, "none (nested-inexact)"),
+        ("pooled-dr", {}, "none in numbers: it would need arms that keep their level, and pooled-dr does not"),
+        ("wscp-dr-inexact", {}, "none in numbers"),
+    ],
+)
+def test_the_promise_is_no_stronger_than_that_of_the_method(tmp_path, method, parameters, promise):
+    path = tmp_path / "report.html"
+    model = fitted(method, **parameters)
+    write_report(path, model, new_patients(10))
+    said = text_of(path)
+    assert f"Promised for an effect{promise}" in said
+    assert f"Promised for an outcome{name_and_promise(model.arms_['drug'])[1]}" in said
+
+
+def test_more_rows_than_a_page_holds(tmp_path, model, monkeypatch):
+    monkeypatch.setattr(individuals, "MOST_ROWS", 150)
+    path = tmp_path / "report.html"
+    answered = write_report(path, model, new_patients(200))
+    said = text_of(path)
+    assert "The page holds the first 150 of 200 rows, in the order of the table; 50 are left out." in said
+    sides = answered.signs["placebo", "drug"]
+    assert f"is above 0 for {sides['above']}, below 0 for {sides['below']}, neither for {sides['neither']}." in said
+
+
+def test_numbers_that_would_be_too_many(tmp_path, monkeypatch):
+    monkeypatch.setattr(numbers, "MOST_BYTES", 10_000)
+    path = tmp_path / "report.html"
+    write_report(path, fitted("wcp"), new_patients(200))
+    assert "The page holds the first 117 of 200 rows" in text_of(path)
+
+
+def test_many_long_columns_stay_within_three_megabytes(tmp_path, model):
+    rng = np.random.default_rng(0)
+    new = new_patients(10_000)
+    for number in range(30):
+        new = new.append_column(f"extra {number}", pa.array(rng.standard_normal(10_000)))
+    new = new.append_column("story", pa.array([f"{row} " + "long " * 400 for row in range(10_000)]))
+    path = tmp_path / "report.html"
+    write_report(path, model, new)
+    assert path.stat().st_size < 3_000_000
+    left_out = re.search(r"Left out to keep the page small: (\d+) of the table.s own columns \((.*?)\)", text_of(path))
+    assert int(left_out[1]) > 10
+    assert "extra 29" in left_out[2] or "…" in left_out[2]
+
+
+@pytest.mark.parametrize("arms", [2, 6])
+def test_the_largest_page_stays_within_three_megabytes(tmp_path, arms):
+    """As many numbers and as much text as a page takes, and no offset that would save any."""
+    labels = tuple("abcdef"[:arms])
+    arm = Naive(base=ridge_on_splines(), score="normalised")
+    model = fitted(arm, study_of(60 * arms, 60 * arms, labels), alpha=0.3)
+    new = new_patients(10_000)
+    for number in range(40):
+        new = new.append_column(f"extra {number}", pa.array([f"{row:04d} and more" for row in range(10_000)]))
+    path = tmp_path / "report.html"
+    write_report(path, model, new)
+    assert 1_500_000 < path.stat().st_size < 3_000_000
+
+
+def test_an_error_keeps_the_page_that_was_there(tmp_path, model):
+    path = tmp_path / "report.html"
+    path.write_bytes(b"of yesterday")
+    with pytest.raises(ValueError, match="has no column"):
+        write_report(path, model, new_patients(3).drop_columns(["age"]))
+    assert path.read_bytes() == b"of yesterday"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_an_unknown_control_is_refused(tmp_path, model):
+    with pytest.raises(ValueError, match="did you mean placebo"):
+        write_report(tmp_path / "report.html", model, new_patients(3), control="placbo")
+
+
+def test_the_charting_library_is_what_it_says_it_is(tmp_path, model):
+    sums = dict(reversed(line.split()) for line in (VENDOR / "SHA256SUMS").read_text().splitlines())
+    others = {"README.md", "SHA256SUMS"}
+    assert set(sums) == {path.name for path in VENDOR.iterdir()} - others
+    for name, checksum in sums.items():
+        assert hashlib.sha256((VENDOR / name).read_bytes()).hexdigest() == checksum
+    script, readme = ((path.read_text()) for path in (ROOT / "scripts" / "vendor.sh", VENDOR / "README.md"))
+    for package, version in re.findall(r"^fetch (\S+) (\S+) ", script, flags=re.MULTILINE):
+        assert re.search(rf"`{package}`.* \| {re.escape(version)} \|", readme)
+    write_report(tmp_path / "report.html", model, new_patients(3))
+    for path in VENDOR.glob("LICENSE.*"):
+        assert path.read_text().split("\n\n")[1][:60] in (tmp_path / "report.html").read_text()
+
+
+def test_the_wheel_has_all_that_a_page_needs(tmp_path):
+    (wheel,) = WheelBuilder(str(ROOT)).build(directory=str(tmp_path), versions=["standard"])
+    inside = set(zipfile.ZipFile(wheel).namelist())
+    needed = {"page.html.jinja", "page.css", *page.SCRIPTS, *page.LICENCES.values()}
+    assert {f"confide/report/{name}" for name in needed} <= inside
