@@ -1,6 +1,7 @@
 """Run the benchmarks named on the command line, or all of them: `make bench`. Status 1 if a bound does not hold.
 
-With --out the figures go into a CSV file too, from which `make benchmarks-page` makes docs/benchmarks.md.
+With --out the figures go into a CSV file too, from which `make benchmarks-page` makes docs/benchmarks.md; those of
+benchmarks that are not run stay as they are there.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ import recommend
 import refits
 import split_wtcp
 import stream
-from confide.experiments.reproduction.csvs import write_rows
+from confide.experiments.reproduction.csvs import read_rows, write_rows
 from timing import Figure, figures
 
 BENCHMARKS = {
@@ -52,6 +53,16 @@ def machine():
     return [{"benchmark": "machine", "what": what, "value": value} for what, value in facts.items()]
 
 
+def keep(path, name):
+    """Write the figures of a benchmark in place of its earlier ones, each benchmark in its order."""
+    parts = {"machine": machine(), name: [{"benchmark": name, **asdict(figure)} for figure in figures]}
+    for row in read_rows(path) if path.exists() else []:
+        if row["benchmark"] not in ("machine", name):
+            parts.setdefault(row["benchmark"], []).append(row)
+    rows = [row for each in ("machine", *BENCHMARKS) for row in parts.get(each, [])]
+    write_rows(path, rows, ["benchmark", *(field.name for field in fields(Figure))])
+
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", metavar="name", help=", ".join(BENCHMARKS))
@@ -59,13 +70,12 @@ if __name__ == "__main__":
     arguments = parser.parse_args()
     if unknown := set(arguments.names) - set(BENCHMARKS):
         parser.error(f"no benchmark {', '.join(sorted(unknown))}; there are {', '.join(BENCHMARKS)}.")
-    rows, failures = machine(), []
+    failures = []
     for name in arguments.names or BENCHMARKS:
         print(f"\n# {name}", flush=True)
         figures.clear()
         BENCHMARKS[name]()
-        rows += [{"benchmark": name, **asdict(figure)} for figure in figures]
         failures += [f"{name}, {figure.what.strip()}" for figure in figures if not figure.holds]
-    if arguments.out is not None:
-        write_rows(arguments.out, rows, ["benchmark", *(field.name for field in fields(Figure))])
+        if arguments.out is not None:
+            keep(arguments.out, name)
     sys.exit(f"\nbounds that do not hold: {'; '.join(failures)}" if failures else 0)
