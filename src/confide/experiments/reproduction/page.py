@@ -24,10 +24,15 @@ INTRODUCTION = """\
 Every table and figure of the paper, run by `confide reproduce all`; this page is made from its CSV files by \
 `make reproduction-page`, sentences on results included, and not edited. Figures are mean ± standard deviation over \
 seeds; α = 0.1. They *differ* where means are more than two standard errors apart, the paper's taken over five \
-repetitions as in its code. Coverage is called **below 0.9**, and a width smaller *beyond noise*, where a one-sided t \
-test over seeds says so at 5 %, each by itself: of twenty lines that keep 0.9 one would be called below by chance, and \
-with five seeds a shortfall of less than about one standard deviation between seeds is not seen. All methods see the \
-same rows. **Holds** says that nothing here speaks against a claim, no more."""
+repetitions as in its code. Coverage is called **below 0.9** where a one-sided t test over seeds rejects 0.9 at 5 %, \
+and other figures differ *beyond noise* where a two-sided one says so; each by itself, so that of twenty lines that \
+keep 0.9 one would be called below by chance, and with five seeds a shortfall of less than about one standard \
+deviation between seeds is not seen. Repetitions on Coat split the same ratings anew; their standard errors are \
+enlarged for what they share. All methods see the same rows.
+
+**Holds**: every part of the claim is borne out beyond noise. **Not rejected**: the claim is that 0.9 is reached, and \
+no test says otherwise. **Holds in part**: of some parts and not of others. **Does not hold**: some parts are \
+contradicted beyond noise and none is borne out. **Within noise**: neither."""
 REFERENCE = """\
 The paper's public code was run with its own library versions and five seeds, on both synthetic tables. Its Naive and \
 wSCP-DR rows come out equal to the published ones to three decimals: the published figures are that code's, and depend \

@@ -1,4 +1,4 @@
-"""What the paper claims of ratings, and whether the tables bear it out: all sentences are made from their rows."""
+"""What the paper claims of ratings, and whether the tables bear it out: verdicts are made from their rows."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from confide.experiments.reproduction.protocols import NOT_YAHOO
 from confide.experiments.reproduction.rating_tables import ADDITIVE, CONSTANT
 from confide.experiments.reproduction.settings import ORACLE
 from confide.experiments.reproduction.summary import shown, shown_width
-from confide.experiments.reproduction.verdicts import less_than, reaches, told, verdict
+from confide.experiments.reproduction.verdicts import kept, less_than, reaches, told, verdict
 
 if TYPE_CHECKING:
     from confide.experiments.reproduction.reproduce import Reproduced
@@ -20,23 +20,24 @@ PAPERS = ("wscp-dr-inexact", "wscp-dr-exact", "wscp-dr*-inexact", "wscp-dr*-exac
 
 def on_ratings(found: Reproduced) -> list[str]:
     """Return what a table of ratings says; of the paper's claims only where the ratings are the paper's."""
-    by_name = {line.method: line for line in found.lines}
+    answered = [line for line in found.lines if line.coverage is not None]
+    by_name = {line.method: line for line in answered}
     claimed = [by_name[name] for name in PAPERS if name in by_name]
     lines = [f"**{NOT_YAHOO}** They say nothing of the paper's claims.", ""] if NOT_YAHOO in found.notes else []
     if "naive" not in by_name or not claimed:
         return [*lines, "The table is not complete."]
     if not lines:
         narrower = [less_than(found, line, "naive") for line in claimed]
-        lines = [f"{CLAIM} Coverage: {verdict(map(reaches, claimed))} Narrower than `naive`: {verdict(narrower)}", ""]
+        lines = [f"{CLAIM} Coverage: {kept(claimed)} Narrower than `naive`: {verdict(narrower)}", ""]
     lines += ["Coverage, width, ratings in the set:", ""]
-    for line in found.lines:
-        ratings = f", {shown(line.more['ratings'], 2)} ratings" if "ratings" in line.more else ""
-        lines.append(f"- `{line.method}`: {told(line)}, width {shown_width(line)}{ratings}.")
-    methods = [line for line in found.lines if line.method not in (CONSTANT, ADDITIVE, ORACLE)]
+    for line in answered:
+        ratings = shown(line.more["ratings"], 2)
+        lines.append(f"- `{line.method}`: {told(line)}, width {shown_width(line)}, {ratings} ratings.")
+    methods = [line for line in answered if line.method not in (CONSTANT, ADDITIVE, ORACLE)]
     for baseline in (CONSTANT, ADDITIVE):
         if baseline in by_name:
             lines += ["", _beside(found, methods, baseline)]
-    valid = [line for line in found.lines if reaches(line) is not False and line.method != ORACLE]
+    valid = [line for line in answered if reaches(line) is not False and line.method != ORACLE]
     if valid:
         best = min(valid, key=lambda line: line.more["ratings"].mean)
         lines += ["", f"Of those that are not below 0.9 `{best.method}` has the smallest sets."]

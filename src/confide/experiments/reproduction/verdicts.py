@@ -1,15 +1,14 @@
-"""Whether figures over a few seeds bear a claim out: yes, no, or within noise; one-sided t tests over seeds, at 5 %."""
+"""Whether figures over a few seeds bear a claim out: yes, no, or within noise; t tests over seeds, each at 5 %."""
 
 from __future__ import annotations
 
-import math
 from statistics import fmean, stdev
 from typing import TYPE_CHECKING
 
 from scipy import stats
 
 from confide.experiments.reproduction.settings import ALPHA
-from confide.experiments.reproduction.summary import group_of, shown
+from confide.experiments.reproduction.summary import group_of, shown, standard_error
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -21,13 +20,22 @@ if TYPE_CHECKING:
 LEVEL = 1 - ALPHA
 # Level of every test, each by itself.
 TEST_LEVEL = 0.05
-HOLDS, NOT, PART, UNKNOWN = "**Holds.**", "**Does not hold.**", "**Holds in part.**", "**Not measured.**"
+HOLDS, NOT, PART = "**Holds.**", "**Does not hold.**", "**Holds in part.**"
+OPEN, KEPT, UNKNOWN = "**Within noise.**", "**Not rejected.**", "**Not measured.**"
 
 
 def verdict(answers: Iterable[bool | None]) -> str:
-    """Return whether a claim holds of all its parts; what is within noise does not speak against it."""
-    for_it = [answer is not False for answer in answers]
-    return UNKNOWN if not for_it else HOLDS if all(for_it) else PART if any(for_it) else NOT
+    """Return whether a claim holds of all its parts, beyond noise; of none of them; or of some."""
+    known = list(answers)
+    if True in known:
+        return HOLDS if all(known) else PART
+    return UNKNOWN if not known else NOT if False in known else OPEN
+
+
+def kept(lines: Iterable[Line]) -> str:
+    """Return whether 0.9 is reached, as far as a test can tell, by all lines with more than one seed."""
+    answers = [reaches(line) is not False for line in lines if line.coverage is not None and line.seeds > 1]
+    return UNKNOWN if not answers else KEPT if all(answers) else PART if any(answers) else NOT
 
 
 def reaches(line: Line) -> bool | None:
@@ -36,8 +44,8 @@ def reaches(line: Line) -> bool | None:
         return None if line.coverage is None else True
     if line.seeds < 2:  # one seed rejects nothing
         return None
-    error = line.coverage.sd / math.sqrt(line.seeds)
-    return None if line.coverage.mean + _critical(line.seeds) * error >= LEVEL else False
+    error = standard_error(line.coverage.sd, line.seeds, line.resplit)
+    return None if line.coverage.mean + _critical(line.seeds, TEST_LEVEL) * error >= LEVEL else False
 
 
 def fails(line: Line) -> bool | None:
@@ -48,22 +56,28 @@ def fails(line: Line) -> bool | None:
 
 def told(line: Line) -> str:
     """Return a line's coverage, and whether it is below 0.9."""
+    if line.coverage is None:
+        return "refused"
     words = {True: "", None: ", below 0.9 within noise", False: ", **below 0.9**"}[reaches(line)]
     return f"{shown(line.coverage)}{words}"
 
 
-def below(differences: Sequence[float]) -> bool | None:
-    """Return whether differences, one a seed, are below 0 on average: True or False beyond noise, else None."""
-    if len(differences) < 2:
+def below(differences: Sequence[float], resplit: float = 0.0) -> bool | None:
+    """Return whether differences, one a seed, are below 0 on average: True or False beyond noise, else None.
+
+    The test is two-sided, as either answer is given.
+    """
+    seeds = len(differences)
+    if seeds < 2:
         return None
-    mean, error = fmean(differences), stdev(differences) / math.sqrt(len(differences))
-    if abs(mean) <= _critical(len(differences)) * error or mean == 0:
+    mean, error = fmean(differences), standard_error(stdev(differences), seeds, resplit)
+    if abs(mean) <= _critical(seeds, TEST_LEVEL / 2) * error or mean == 0:
         return None
     return mean < 0
 
 
-def _critical(seeds: int) -> float:
-    return float(stats.t.ppf(1 - TEST_LEVEL, seeds - 1))
+def _critical(seeds: int, tail: float) -> float:
+    return float(stats.t.ppf(1 - tail, seeds - 1))
 
 
 def by_seed(found: Reproduced, line: Line, metric: str, *, method: str | None = None) -> dict[int, float]:
@@ -86,4 +100,4 @@ def against(found: Reproduced, line: Line, method: str, metric: str = "width") -
 
 def less_than(found: Reproduced, line: Line, method: str, metric: str = "width") -> bool | None:
     """Return whether a line's figure is below that of another method on the same rows."""
-    return below([mine - other for mine, other in against(found, line, method, metric)])
+    return below([mine - other for mine, other in against(found, line, method, metric)], line.resplit)
