@@ -36,8 +36,8 @@ class PooledDR(ArmEstimator):
     permutation that respects the ratios (Eq. 5 of the paper). Such weights behave like r/(n + m·r): they cannot blow up
     where overlap is missing, and are never worth fewer than m rows.
 
-    Promise: coverage ≥ 1-α-Δ_pool, Δ_pool = ½·E[|c·r̂-r|/(1+(m/n)·c·r̂)] over observational rows, c the constant that
-    makes the weights add up; with ``floor=ε`` also ≥ 1-α-ε, whatever the ratio.
+    Promise: coverage ≥ 1-α-Δ_pool for large samples, Δ_pool = ½·E[|c·r̂-r|/(1+(m/n)·c·r̂)] over observational rows, c
+    the constant that makes the weights add up; with ``floor=ε`` also ≥ 1-α-ε, whatever the ratio.
 
     Parameters
     ----------

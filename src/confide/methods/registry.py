@@ -95,7 +95,8 @@ _METHODS = (
         estimator="confide.methods.pooled_dr:PooledDR",
         uses="base: observational fit rows; calibration: the other observational rows and trial rows together, "
         "exact permutation weights by r̂(x, y)",
-        promise="≥ 1-α-Δ_pool, the error of r̂ in the pooled weights; with floor=ε also ≥ 1-α-ε, whatever the ratio",
+        promise="≥ 1-α-Δ_pool for large samples, Δ_pool the error of r̂ in the pooled weights; with floor=ε also "
+        "≥ 1-α-ε, whatever the ratio",
         summary="Both tables calibrate, each row with its exact weight (the paper's Eq. 5, in closed form).",
     ),
     Method(
