@@ -390,9 +390,9 @@ def _worth(weights: Weights) -> str:
 def calibration(found: Mapping[float, list[Coverage]], *, ax: Axes | None = None) -> Axes:
     """Draw coverage on held-out rows against the level asked for, one curve an arm, with exact 95 % bands.
 
-    On the diagonal a model covers as often as was asked. The bands are pointwise: each holds what this fitted model truly
-    covers at its level with 95 % probability, all of them together with less. A hollow mark says that some sets were
-    infinite.
+    On the diagonal a model covers as often as was asked. The bands are pointwise: each holds what this fitted model
+    truly covers at its level with 95 % probability, all of them together with less. A hollow mark says that some sets
+    were infinite.
 
     Parameters
     ----------
