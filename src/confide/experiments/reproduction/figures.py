@@ -44,7 +44,7 @@ def draw(path: Path, table: str, rows: list[Row], found: list[Line]) -> None:
             axes[row, column].set_title(f"{metric} of {target}")
             ticks = sorted({x for points in swept.values() for x, _ in points})
             axes[row, column].set_xscale("log" if table == "trial-size" else "linear")
-            axes[row, column].set_xticks(ticks, [str(tick) for tick in ticks])
+            axes[row, column].set_xticks(ticks, [str(tick) for tick in ticks], fontsize="small")
             axes[row, column].set_xticks([], minor=True)
     handles, labels = axes[0, 0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=5, frameon=False)

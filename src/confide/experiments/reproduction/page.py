@@ -27,7 +27,8 @@ seeds; α = 0.1. They *differ* where means are more than two standard errors apa
 repetitions as in its code. Coverage is called **below 0.9** where a one-sided t test over seeds rejects 0.9 at 5 %, \
 and other figures differ *beyond noise* where a two-sided one says so; each by itself, so that of twenty lines that \
 keep 0.9 one would be called below by chance, and with five seeds a shortfall of less than about one standard \
-deviation between seeds is not seen. Repetitions on Coat split the same ratings anew; their standard errors are \
+deviation between seeds is not seen. The standard deviation is taken as no less than the noise of the test rows. \
+Repetitions on Coat split the same ratings anew; their standard errors are \
 enlarged for what they share. All methods see the same rows.
 
 **Holds**: every part of the claim is borne out beyond noise. **Not rejected**: the claim is that 0.9 is reached, and \
@@ -77,7 +78,7 @@ def _state(folder: Path, found: dict[str, Reproduced]) -> list[str]:
     times = read_rows(folder / "times.csv") if (folder / "times.csv").is_file() else []
     if set(found) <= {row["table"] for row in times}:
         seconds = sum(row["seconds"] for row in times)
-        lines.append(f"All of it took {seconds / 60:,.0f} minutes of one core.")
+        lines.append(f"Its repetitions took {seconds / 60:,.0f} minutes by the clock, added up.")
     return [" ".join(lines)]
 
 

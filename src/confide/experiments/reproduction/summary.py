@@ -62,6 +62,8 @@ class Line:
         Ratings: the width clipped to the scale, and the number of ratings in a set.
     comparable : bool
         Whether both figures are of the same data.
+    tested : float
+        Test rows a repetition, on average.
     resplit : float
         Test rows a trial row where repetitions are splits of the same rows, 0 where each has rows of its own.
     """
@@ -79,6 +81,7 @@ class Line:
     paper_width: Spread | None
     more: dict[str, Spread] = field(default_factory=dict)
     comparable: bool = True
+    tested: float = math.inf
     resplit: float = 0.0
 
     @property
@@ -163,6 +166,7 @@ def _line(table: str, group: str, method: str, target: str, rows: list[Row]) -> 
         paper_width=None if paper_width is None else Spread(*paper_width),
         more={key: Spread(*_pair(measured, key)) for key in ("clipped", "ratings") if measured and key in measured[0]},
         comparable=all(row.get("data") != SIMULATED for row in rows),
+        tested=fmean([row["tested"] for row in measured] or [math.inf]),
         resplit=fmean([_resplit(row) for row in measured] or [0.0]),
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from statistics import fmean, stdev
 from typing import TYPE_CHECKING
 
@@ -44,7 +45,9 @@ def reaches(line: Line) -> bool | None:
         return None if line.coverage is None else True
     if line.seeds < 2:  # one seed rejects nothing
         return None
-    error = standard_error(line.coverage.sd, line.seeds, line.resplit)
+    # Seeds that happen to agree do not make the test rows' own noise smaller.
+    sd = max(line.coverage.sd, math.sqrt(LEVEL * ALPHA / line.tested))
+    error = standard_error(sd, line.seeds, line.resplit)
     return None if line.coverage.mean + _critical(line.seeds, TEST_LEVEL) * error >= LEVEL else False
 
 
