@@ -140,8 +140,11 @@ def _on_wcp(found: Reproduced) -> str:
 
 def _width(found: Reproduced) -> list[str]:
     claimed = [line for method, targets in NARROWER.items() for line in _of(found, method) if line.target in targets]
-    lines = [f"{WIDTH} Narrower than `naive`: {_counted(found, claimed, 'naive')}", ""]
-    lines += [f"Narrower than a constant that the trial alone gives: {_counted(found, claimed, CONSTANT)}", ""]
+    lines = [f"{WIDTH} Its methods are narrower than `naive`: {_counted(found, claimed, 'naive')}", ""]
+    lines += [
+        f"Its methods are narrower than a constant that the trial alone gives: {_counted(found, claimed, CONSTANT)}",
+        "",
+    ]
     lines += [each for note in found.notes if note.startswith(REFITS) for each in (note, "")]
     uncovered = [line for line in claimed if reaches(line) is False]
     if uncovered:
@@ -289,7 +292,7 @@ def _small_trials(found: Reproduced) -> str:
     large = [line for line, size in zip(mine, sizes, strict=True) if size >= ENOUGH]
     small = [line for line, size in zip(mine, sizes, strict=True) if size < ENOUGH]
     return (
-        f"wTCP-DR reaches 0.9 from m = {ENOUGH} on: {kept(large)} It is below with fewer rows: "
+        f"wTCP-DR reaches 0.9 from m = {ENOUGH} on: {kept(large)} wTCP-DR is below 0.9 with fewer rows: "
         f"{verdict(map(fails, small))}"
     )
 

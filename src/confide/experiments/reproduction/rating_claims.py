@@ -28,7 +28,10 @@ def on_ratings(found: Reproduced) -> list[str]:
         return [*lines, "The table is not complete."]
     if not lines:
         narrower = [less_than(found, line, "naive") for line in claimed]
-        lines = [f"{CLAIM} They reach 0.9: {kept(claimed)} Narrower than `naive`: {verdict(narrower)}", ""]
+        lines = [
+            f"{CLAIM} Its methods reach 0.9: {kept(claimed)} They are narrower than `naive`: {verdict(narrower)}",
+            "",
+        ]
     lines += ["Coverage, width, ratings in the set:", ""]
     for line in answered:
         ratings = shown(line.more["ratings"], 2)
