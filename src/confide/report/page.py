@@ -104,10 +104,13 @@ def write_page(
     columns, left_out = fitting(individuals.carried.slice(0, rows), individuals.covariates)
     alpha = float(next(iter(model.arms_.values())).alpha)
     arms = list(model.diagnostics_.values())
-    step_alpha = float(model.step_alpha())
+    promised = effect_promise(arms[0], model.effect, float(model.step_alpha()))
+    arm_alpha = None if model.arm_alpha is None else float(model.arm_alpha)
     data = {
         **numbers,
         "alpha": alpha,
+        "armAlpha": arm_alpha,
+        "promised": promised.startswith("≥"),
         "rows": rows,
         "columns": columns,
         "answers": answer_columns(model, control),
@@ -126,6 +129,7 @@ def write_page(
     }
     page = _template().render(
         alpha=alpha,
+        arm_alpha=arm_alpha,
         arms=arms,
         assumptions=ASSUMPTIONS,
         advice=advised(arms),
@@ -133,7 +137,7 @@ def write_page(
         counted=individuals.counted,
         data=Markup(as_json(data)),  # noqa: S704  (escaped there)
         effect=model.effect,
-        effect_promise=effect_promise(arms[0], model.effect, step_alpha),
+        effect_promise=promised,
         evidence=evidence,
         level=LEVEL,
         left_out=left_out,
