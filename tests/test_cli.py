@@ -325,6 +325,15 @@ def test_a_report_on_a_saved_model(folder, confide, model):
     assert names(folder) == ["model.confide", "new.csv", "obs.csv", "report.html", "trial.csv"]
 
 
+def test_a_report_refuses_tables_of_other_columns(folder, confide, model):
+    without_id = [text for text in STUDY if text not in ("--id", "who")]
+    status, out, err = confide("report", model, "--predict", "new.csv", *without_id, "--out", "report.html")
+    assert (status, out) == (2, "")
+    assert "the study's covariates are not the model's: the model does not read 'who'" in err
+    assert "--id" in err
+    assert "report.html" not in names(folder)
+
+
 def test_a_report_on_rows_from_standard_input(folder, confide, model, monkeypatch):
     confide("report", model, "--predict", "new.csv", "--out", "file.html")
     raw = io.BufferedReader(io.BytesIO((folder / "new.csv").read_bytes()))
