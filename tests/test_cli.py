@@ -321,7 +321,7 @@ def test_a_report_on_a_saved_model(folder, confide, model):
     assert json.loads(out)["answered"]["rows"] == 30
     after = (folder / "report.html").read_text(encoding="utf-8")
     assert "Not measured" not in after
-    assert "this report</small>" in after
+    assert "this report’s method</small>" in after
     assert names(folder) == ["model.confide", "new.csv", "obs.csv", "report.html", "trial.csv"]
 
 

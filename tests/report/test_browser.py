@@ -145,9 +145,7 @@ def test_no_slider_where_there_is_no_one_offset(look, folder, new, method, param
     ],
     ids=["promised", "arm_alpha", "no promise"],
 )
-def test_effects_are_called_by_no_level_that_is_not_theirs(
-    look, folder, new, method, parameters, level, title, status
-):
+def test_effects_are_called_by_no_level_that_is_not_theirs(look, folder, new, method, parameters, level, title, status):
     path = folder / "level.html"
     write_report(path, fitted(method, **parameters), new)
     seen = look(path)

@@ -56,7 +56,9 @@ def test_a_study_of_other_covariates_is_refused():
     model = fitted(study=study)
     X = study.X.drop_columns(["age"]).append_column("who", pa.array(range(len(study))))
     other = Study(X, *list(study)[1:])
-    with pytest.raises(ValueError, match=r"the model does not read 'who'; the study lacks 'age'\. Give the tables .*--id"):
+    with pytest.raises(
+        ValueError, match=r"the model does not read 'who'; the study lacks 'age'\. Give the tables .*--id"
+    ):
         Evidence.of(model, other, methods=[])
 
 

@@ -23,6 +23,7 @@ from confide.report.embed import as_json
 from confide.report.evidence import Evidence
 from confide.report.individuals import Individuals
 from confide.report.numbers import numbers_of
+from confide.report.parameters import changed_parameters
 
 if TYPE_CHECKING:
     import os
@@ -133,6 +134,7 @@ def write_page(
         arms=arms,
         assumptions=ASSUMPTIONS,
         advice=advised(arms),
+        changed=changed_parameters(next(iter(model.arms_.values()))),
         contrasts=[(str(treated), str(against)) for treated, against in contrasts(model, control)],
         counted=individuals.counted,
         data=Markup(as_json(data)),  # noqa: S704  (escaped there)
@@ -149,6 +151,7 @@ def write_page(
         rows=rows,
         scripts=[Markup(_script(name)) for name in SCRIPTS],  # noqa: S704  (our own files)
         style=Markup(_read("page.css")),  # noqa: S704
+        two_stages=any(arm.first_stage_size is not None for arm in arms),
         unlike=individuals.unlike,
         version=__version__,
     )
@@ -192,6 +195,14 @@ def _policy() -> str:
     )
 
 
+def _resolved(promise: str) -> str:
+    """Return a promise that names another method's in full."""
+    for name, record in METHODS.items():
+        if promise.startswith(f"as {name};"):
+            return promise.replace(f"as {name}", record.promise, 1)
+    return promise
+
+
 def _with_code(text: str) -> Markup:
     """Return text whose parts between backticks are code; everything is escaped."""
     parts = text.split("`")
@@ -206,6 +217,7 @@ def _template() -> Any:
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     environment.filters["share"] = lambda value: f"{100 * value:.0f} %"
     environment.filters["number"] = lambda value: "∞" if value == float("inf") else f"{value:.4g}"
+    environment.filters["resolved"] = _resolved
     environment.filters["code"] = _with_code
     environment.filters["count"] = lambda value: f"{value:,}"
     environment.filters["percent"] = lambda value: f"{100 * value:.10g} %"
