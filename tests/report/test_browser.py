@@ -9,6 +9,7 @@ from axe_playwright_python.sync_playwright import Axe
 from sklearn.ensemble import HistGradientBoostingRegressor
 
 from confide import METHODS, Naive, PooledDR, Study, Transfer, stack
+from confide.intervals import Intervals, IntervalSets
 from confide.learners import ridge_on_splines
 from confide.ratio import OracleRatio
 from confide.report import write_report
@@ -18,6 +19,14 @@ from tables import covariates
 PHONE = {"viewport": {"width": 390, "height": 844}, "device_scale_factor": 2, "has_touch": True}
 LOOKS = {"desktop": {}, "phone": PHONE, "dark": {"color_scheme": "dark"}}
 TREES = HistGradientBoostingRegressor(max_iter=15, random_state=0)
+
+
+class Wider(Transfer):
+    """An estimator of one's own that inherits anchors and offsets, and adds 1 at each end."""
+
+    def _sets(self, X):
+        lower, upper = super()._sets(X).hull()
+        return IntervalSets.of(Intervals(lower - 1, upper + 1))
 
 
 def widths_of(seen):
@@ -107,6 +116,7 @@ def test_the_slider_gives_what_python_gives(look, folder, new, method, parameter
         (None, {"effect": "nested-exact"}, "effects by nested-exact are learnt anew"),
         (Naive(base=ridge_on_splines(), score="normalised"), {}, "with score='normalised' each new row"),
         (Naive(base=ridge_on_splines(), outcome_values=range(-40, 60)), {}, "the outcome is discrete"),
+        (Wider(base=ridge_on_splines()), {}, "are not what one offset for all rows gives"),
     ],
 )
 def test_no_slider_where_there_is_no_one_offset(look, folder, new, method, parameters, reason):

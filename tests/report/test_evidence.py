@@ -32,7 +32,7 @@ def test_the_models_own_method_is_measured_with_its_own_parameters():
 class Coarse(TransformerMixin, BaseEstimator):
     """An encoder of one's own: ages in whole decades, and nothing else."""
 
-    def fit(self, X, y=None):
+    def fit(self, X, y=None):  # noqa: ARG002  (scikit-learn's signature)
         self.feature_names_in_ = np.array(X.column_names, dtype=object)
         return self
 

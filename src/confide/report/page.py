@@ -100,7 +100,7 @@ def write_page(
     lower_is_better: bool = False,
 ) -> None:
     """Write the page of individuals, and of what speaks for the model, where that is known."""
-    reason = why_no_offsets(model)
+    reason = why_no_offsets(model, individuals.encoded)
     numbers, rows = numbers_of(model, individuals, control, reason)
     columns, left_out = fitting(individuals.carried.slice(0, rows), individuals.covariates)
     alpha = float(next(iter(model.arms_.values())).alpha)
