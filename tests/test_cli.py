@@ -321,8 +321,17 @@ def test_a_report_on_a_saved_model(folder, confide, model):
     assert json.loads(out)["answered"]["rows"] == 30
     after = (folder / "report.html").read_text(encoding="utf-8")
     assert "Not measured" not in after
-    assert "this report</small>" in after
+    assert "this report’s method</small>" in after
     assert names(folder) == ["model.confide", "new.csv", "obs.csv", "report.html", "trial.csv"]
+
+
+def test_a_report_refuses_tables_of_other_columns(folder, confide, model):
+    without_id = [text for text in STUDY if text not in ("--id", "who")]
+    status, out, err = confide("report", model, "--predict", "new.csv", *without_id, "--out", "report.html")
+    assert (status, out) == (2, "")
+    assert "the study's covariates are not the model's: the model does not read 'who'" in err
+    assert "--id" in err
+    assert "report.html" not in names(folder)
 
 
 def test_a_report_on_rows_from_standard_input(folder, confide, model, monkeypatch):

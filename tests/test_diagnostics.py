@@ -104,8 +104,17 @@ def test_coverage_by_alpha_counts_infinite_sets_and_says_once_that_rows_are_unli
     assert len(said) == 1
 
 
+def test_coverage_by_alpha_leaves_out_what_the_model_refuses_unless_it_is_asked_for():
+    arm = PooledDR(**FAST, ratio=OracleRatio(lambda rows: np.ones(len(rows))), floor=0.1)
+    floored = CounterfactualIntervals(arm).fit(X, Y, TREATMENT, TRIAL)
+    found = coverage_by_alpha(floored, NEW.X, NEW.y, NEW.treatment)
+    assert list(found) == [percent / 100 for percent in range(85, 0, -5)]
+    with pytest.raises(ValueError, match=r"alpha \+ floor must be below 1, got 1\.05"):
+        coverage_by_alpha(floored, NEW.X, NEW.y, NEW.treatment, alphas=[0.5, 0.95])
+
+
 def test_coverage_by_alpha_refuses_no_level_and_what_is_none(model):
-    with pytest.raises(ValueError, match="alphas must have at least one level, got none"):
+    with pytest.raises(ValueError, match="alphas must have at least one level that the model takes, got none"):
         coverage_by_alpha(model, NEW.X, NEW.y, NEW.treatment, alphas=[])
     with pytest.raises(ValueError, match=r"strictly between 0 and 1, got 1\.5"):
         coverage_by_alpha(model, NEW.X, NEW.y, NEW.treatment, alphas=[0.5, 1.5])

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from confide import Naive, PooledDR
-from confide.intervals import Intervals, moved_apart
+from confide import Naive, PooledDR, Transfer
+from confide.intervals import Intervals, IntervalSets, moved_apart
+from confide.learners import ridge_on_splines
 from confide.offsets import LEVELS, offsets_of, why_no_offsets
 from confide.ratio import OracleRatio
 from report_pages import expected, fitted, new_patients, study_of
@@ -68,8 +69,37 @@ def test_offsets_are_infinite_where_rows_are_few():
     ],
 )
 def test_why_there_are_none(method, parameters, reason):
-    assert reason in why_no_offsets(fitted(method, **parameters))
+    model = fitted(method, **parameters)
+    assert reason in why_no_offsets(model, model.encode(NEW))
 
 
 def test_there_are_some():
-    assert why_no_offsets(fitted()) is None
+    model = fitted()
+    assert why_no_offsets(model, model.encode(NEW)) is None
+
+
+class Wider(Transfer):
+    """An estimator of one's own that inherits anchors and offsets, and adds 1 at each end."""
+
+    def _sets(self, X):
+        lower, upper = super()._sets(X).hull()
+        return IntervalSets.of(Intervals(lower - 1, upper + 1))
+
+
+def test_inherited_offsets_are_not_believed():
+    model = fitted(Wider(base=ridge_on_splines()))
+    assert "not what one offset for all rows gives" in why_no_offsets(model, model.encode(NEW))
+
+
+def test_any_other_error_is_not_taken_for_a_refused_level(monkeypatch):
+    model = fitted()
+    real = Transfer.offsets
+
+    def broken(arm):
+        if arm.alpha == 0.3:
+            raise ValueError("a fault of ours")
+        return real(arm)
+
+    monkeypatch.setattr(Transfer, "offsets", broken)
+    with pytest.raises(ValueError, match="a fault of ours"):
+        offsets_of(model, model.encode(NEW))

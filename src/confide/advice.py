@@ -150,6 +150,8 @@ def effect_promise(record: ArmDiagnostics, effect: str, arm_alpha: float) -> str
         return "none"
     if not record.promise.startswith("≥ 1-α") or _depends_on_weights(record):
         return f"none in numbers: it would need arms that keep their level, and {record.method} does not promise that"
+    if 2 * arm_alpha >= 1:
+        return f"none: each of its two steps is taken at {arm_alpha:g}, and together they may miss always"
     return f"≥ {100 * (1 - 2 * arm_alpha):.10g} %, because each of its two steps is taken at {arm_alpha:g}"
 
 

@@ -178,6 +178,11 @@ class CounterfactualIntervals(Labelled, BaseEstimator):
         other._warn_of_shortage()  # noqa: SLF001
         return other
 
+    def why_not_at(self, alpha: float) -> str | None:
+        """Return why a parameter of the arms leaves no room for a level, such as a large floor; None where all do."""
+        check_is_fitted(self)
+        return next(filter(None, (arm.why_not_at(alpha) for arm in self.arms_.values())), None)
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to a file that `confide.load` reads without running code; whole or not at all.
 

@@ -152,7 +152,7 @@ def coverage_report(model: CounterfactualIntervals, X_test: Any, y_test: Any, tr
 
 
 def coverage_by_alpha(
-    model: CounterfactualIntervals, X_test: Any, y_test: Any, treatment: Any, alphas: Iterable[float] = ALPHAS
+    model: CounterfactualIntervals, X_test: Any, y_test: Any, treatment: Any, alphas: Iterable[float] | None = None
 ) -> dict[float, list[Coverage]]:
     """Return, for each level, how often the model's sets contain the outcome at that level.
 
@@ -165,7 +165,8 @@ def coverage_by_alpha(
     model, X_test, y_test, treatment
         As in `coverage_report`, the rows held out as there.
     alphas : floats, default 0.95, 0.9, …, 0.05
-        Miscoverage levels, strictly between 0 and 1.
+        Miscoverage levels, strictly between 0 and 1. Of the default, those are left out that the model's parameters
+        leave no room for (``alpha + floor`` of `PooledDR` must be below 1).
 
     Returns
     -------
@@ -173,6 +174,8 @@ def coverage_by_alpha(
         `coverage_report` by alpha, in the order given.
     """
     check_is_fitted(model)
+    if alphas is None:
+        alphas = [alpha for alpha in ALPHAS if model.why_not_at(alpha) is None]
     found: dict[float, list[Coverage]] = {}
     for alpha in alphas:
         with warnings.catch_warnings():
@@ -181,7 +184,7 @@ def coverage_by_alpha(
                 warnings.simplefilter("ignore", PopulationWarning)  # the rows are the same: said once
             found[alpha] = coverage_report(model.with_alpha(alpha), X_test, y_test, treatment)
     if not found:
-        raise ValueError("alphas must have at least one level, got none: leave it out for 0.95, 0.9, …, 0.05.")
+        raise ValueError("alphas must have at least one level that the model takes, got none: give one, such as [0.1].")
     return found
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from confide.intervals import InfiniteIntervalWarning
+from confide.intervals import InfiniteIntervalWarning, Intervals, moved_apart
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -22,9 +22,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from confide.counterfactual import CounterfactualIntervals
+    from confide.methods._arm import ArmEstimator
 
 # Levels that are worth looking at: finely where few rows make intervals infinite.
 LEVELS = (0.001, 0.002, 0.005, *(round(step / 100, 2) for step in range(1, 51)))
+
+# What two answers of one base model may differ by, as a share of their size: threads add up in any order.
+ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
@@ -59,12 +63,37 @@ class Offsets:
     arms: dict[Any, ArmOffsets]
 
 
-def why_no_offsets(model: CounterfactualIntervals) -> str | None:
-    """Return why the model's intervals at other levels are more than a few numbers; None where they are not."""
+def why_no_offsets(model: CounterfactualIntervals, encoded: NDArray[np.float64]) -> str | None:
+    """Return why the rows' intervals at other levels are more than a few numbers; None where they are not.
+
+    An estimator of one's own may inherit anchors and offsets, and make its intervals in another way: so the rows are
+    asked at the model's own level.
+    """
     if model.effect_.arms_at_level() is None:
         return f"effects by {model.effect} are learnt anew at each level"
     reasons = (arm.why_no_offset() for arm in model.arms_.values())
-    return next((reason for reason in reasons if reason is not None), None)
+    reason = next((reason for reason in reasons if reason is not None), None)
+    if reason is not None:
+        return reason
+    inside: Any = model.effect_.arms_at_level()
+    if all(_gives_its_intervals(arm, encoded) for arm in (*model.arms_.values(), *inside.values())):
+        return None
+    return "this estimator's intervals are not what one offset for all rows gives"
+
+
+def _gives_its_intervals(arm: ArmEstimator, encoded: NDArray[np.float64]) -> bool:
+    """Return whether anchors and offsets give the arm's intervals, up to the rounding of a base model's threads."""
+    anchors = arm.anchors(encoded)
+    below, above = (moved_apart(*anchors, offset) for offset in arm.offsets())
+    made = Intervals(below.lower, above.upper)
+    if arm.outcome_range_ is not None:
+        made = made.clip(*arm.outcome_range_)
+    asked = arm.predict_interval(encoded)
+    size = max((float(np.abs(end).max()) for end in anchors if len(end)), default=0.0)
+    return all(
+        np.allclose(one, other, rtol=ROUNDING, atol=ROUNDING * size, equal_nan=True)
+        for one, other in zip(made, asked, strict=True)
+    )
 
 
 def offsets_of(
@@ -72,18 +101,14 @@ def offsets_of(
 ) -> Offsets:
     """Return what the rows' intervals are at these levels and at the model's own, exactly as `with_alpha` has them.
 
-    A level that the model refuses (``alpha + floor`` of `PooledDR` must be below 1) is left out.
+    A level that the model's parameters leave no room for (``alpha + floor`` of `PooledDR` must be below 1) is left out.
     """
     own = float(next(iter(model.arms_.values())).alpha)
     told: dict[float, list[tuple[tuple[float, float], tuple[float, float]]]] = {}
-    for level in sorted({*levels, own}):
+    for level in sorted({*(level for level in levels if model.why_not_at(level) is None), own}):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", InfiniteIntervalWarning)  # an infinite offset says it
-            try:
-                told[level] = _at(model.with_alpha(level))
-            except ValueError:
-                if level == own:
-                    raise
+            told[level] = _at(model.with_alpha(level))
     arms = {}
     for number, (label, arm) in enumerate(model.arms_.items()):
         pairs = np.array([each[number] for each in told.values()])

@@ -1,11 +1,12 @@
 """Every method on held-out rows of a trial: the same rows for all, none of them seen."""
 
 import pytest
+from sklearn.linear_model import LinearRegression
 
-from confide import METHODS, CounterfactualIntervals, Study
+from confide import METHODS, WSCPDR, WTCPDR, CounterfactualIntervals, Study
 from confide.diagnostics import coverage_report
 from confide.experiments import held_out
-from confide.experiments.held_out import HELD_OUT, compare_on_held_out
+from confide.experiments.held_out import HELD_OUT, compare, compare_on_held_out, hold_out
 from helpers import study_arrays
 from tables import people
 
@@ -51,6 +52,20 @@ def test_a_method_that_refuses_says_why():
     assert found["naive"].refused is None
     assert "observational" in found["wtcp-dr"].refused
     assert found["wtcp-dr"].arms == []
+
+
+@pytest.mark.parametrize(
+    ("name", "estimator", "promise"),
+    [
+        ("wtcp-dr", WTCPDR(ratio_rows="all", refit=True, base=LinearRegression()), "none proved with ratio_rows='all'"),
+        ("wscp-dr-exact", WSCPDR(levels=(0.05, 0.15)), "≥ 1-0.05-0.15-Δ, Δ the error of r̂"),
+    ],
+)
+def test_the_promise_is_that_of_the_parameters(name, estimator, promise):
+    models = {name: CounterfactualIntervals(estimator)}
+    (found,) = compare(*hold_out(study(), 0), 0.1, 0, [name], models)
+    assert found.refused is None
+    assert found.promise == promise
 
 
 def test_tables_are_compared_as_arrays_are():

@@ -9,6 +9,7 @@ from axe_playwright_python.sync_playwright import Axe
 from sklearn.ensemble import HistGradientBoostingRegressor
 
 from confide import METHODS, Naive, PooledDR, Study, Transfer, stack
+from confide.intervals import Intervals, IntervalSets
 from confide.learners import ridge_on_splines
 from confide.ratio import OracleRatio
 from confide.report import write_report
@@ -18,6 +19,14 @@ from tables import covariates
 PHONE = {"viewport": {"width": 390, "height": 844}, "device_scale_factor": 2, "has_touch": True}
 LOOKS = {"desktop": {}, "phone": PHONE, "dark": {"color_scheme": "dark"}}
 TREES = HistGradientBoostingRegressor(max_iter=15, random_state=0)
+
+
+class Wider(Transfer):
+    """An estimator of one's own that inherits anchors and offsets, and adds 1 at each end."""
+
+    def _sets(self, X):
+        lower, upper = super()._sets(X).hull()
+        return IntervalSets.of(Intervals(lower - 1, upper + 1))
 
 
 def widths_of(seen):
@@ -107,6 +116,7 @@ def test_the_slider_gives_what_python_gives(look, folder, new, method, parameter
         (None, {"effect": "nested-exact"}, "effects by nested-exact are learnt anew"),
         (Naive(base=ridge_on_splines(), score="normalised"), {}, "with score='normalised' each new row"),
         (Naive(base=ridge_on_splines(), outcome_values=range(-40, 60)), {}, "the outcome is discrete"),
+        (Wider(base=ridge_on_splines()), {}, "are not what one offset for all rows gives"),
     ],
 )
 def test_no_slider_where_there_is_no_one_offset(look, folder, new, method, parameters, reason):
@@ -122,6 +132,51 @@ def test_no_slider_where_there_is_no_one_offset(look, folder, new, method, param
     columns, _ = seen.downloaded()
     for column, values in expected(model, new, 0.1).items():
         np.testing.assert_array_equal(numbers(columns[column]), values, err_msg=column)
+
+
+@pytest.mark.parametrize(
+    ("method", "parameters", "level", "title", "status"),
+    [
+        (None, {}, "{p} intervals", "{p} intervals of 200 rows,", "{p} intervals, effect of placebo against drug."),
+        (
+            None,
+            {"arm_alpha": 0.1},
+            "{p} intervals; effects stay, each step at 0.1",
+            "intervals of 200 rows, each step at 0.1,",
+            "outcomes: {p} intervals; effect of placebo against drug: each step at 0.1.",
+        ),
+        (
+            PooledDR(base=ridge_on_splines(), ratio=OracleRatio(lambda rows: np.ones(len(rows)))),
+            {},
+            "{p} intervals asked for",
+            "intervals of 200 rows, {p} asked for,",
+            "{p} intervals asked for, effect of placebo against drug.",
+        ),
+    ],
+    ids=["promised", "arm_alpha", "no promise"],
+)
+def test_effects_are_called_by_no_level_that_is_not_theirs(look, folder, new, method, parameters, level, title, status):
+    path = folder / "level.html"
+    write_report(path, fitted(method, **parameters), new)
+    seen = look(path)
+    for alpha, percent in ((0.1, "90 %"), (0.3, "70 %")):
+        seen.slide_to(alpha)
+        assert seen.page.text_content("#alpha-told") == f"α = {alpha}: " + level.format(p=percent)
+        named = f"Effect of placebo against drug: {title.format(p=percent)} sorted by predicted effect"
+        assert seen.page.text_content("#effects-title") == named
+        assert seen.page.get_attribute("#effects-chart", "aria-label").startswith(named)
+        assert seen.page.text_content("#status").endswith(f" shown; {status.format(p=percent)}")
+    moves = seen.page.query_selector("#alpha-moves")
+    assert (moves is not None) == ("arm_alpha" in parameters)
+    assert moves is None or "moves outcomes only" in moves.text_content()
+
+
+def test_a_nested_effect_without_a_promise_says_asked_for(look, folder, new):
+    path = folder / "nested.html"
+    write_report(path, fitted(effect="nested-inexact"), new)
+    seen = look(path)
+    assert ": intervals of 200 rows, 90 % asked for, sorted" in seen.page.text_content("#effects-title")
+    assert "90 % intervals asked for, effect of" in seen.page.text_content("#status")
 
 
 @pytest.mark.parametrize("lower_is_better", [False, True])

@@ -38,6 +38,11 @@ def test_identifiers_come_first_and_values_are_text():
         (["inf"], False),
         ([None, ""], False),
         (["2024-01-31"], False),
+        (["2021_01", "2021_02"], False),
+        (["١", "٢"], False),
+        ([".5", "5.", "+1E+3"], True),
+        (["1e999"], False),
+        (["0x10", "1"], False),
     ],
 )
 def test_what_sorts_as_a_number(values, numeric):

@@ -1,13 +1,17 @@
 """What a study says of a model: the model's own parameters are those that are measured."""
 
 import numpy as np
+import pyarrow as pa
 import pytest
+from sklearn.base import BaseEstimator, TransformerMixin
 
 from confide import CounterfactualIntervals, Naive, Study, Transfer
 from confide.diagnostics import coverage_report, hidden_confounding_test
+from confide.experiments import held_out
 from confide.experiments.held_out import hold_out
 from confide.learners import ridge_on_splines
 from confide.report import Evidence
+from helpers import study_arrays
 from report_pages import fitted, study_of
 
 
@@ -23,6 +27,67 @@ def test_the_models_own_method_is_measured_with_its_own_parameters():
     assert found.compared[0].arms == coverage_report(again, test.X, test.y, test.treatment)
     assert f"({len(test)})" in found.held_out
     assert found.tests == hidden_confounding_test(*study, random_state=4)
+
+
+class Coarse(TransformerMixin, BaseEstimator):
+    """An encoder of one's own: ages in whole decades, and nothing else."""
+
+    def fit(self, X, y=None):  # noqa: ARG002  (scikit-learn's signature)
+        self.feature_names_in_ = np.array(X.column_names, dtype=object)
+        return self
+
+    def transform(self, X):
+        return np.floor(X["age"].fill_null(50.0).to_numpy() / 10)[:, None]
+
+
+def test_the_models_own_encoder_is_measured():
+    study = study_of()
+    model = fitted(study=study, encoder=Coarse())
+    found = Evidence.of(model, study, 4, ["naive"])
+    kept, test = hold_out(study, 4)
+    for name, arm in (("transfer-centred", model.method), ("naive", "naive")):
+        again = CounterfactualIntervals(arm, alpha=0.1, random_state=4, encoder=Coarse()).fit(*kept)
+        (mine,) = (each for each in found.compared if each.method == name)
+        assert mine.arms == coverage_report(again, test.X, test.y, test.treatment)
+
+
+def test_a_study_of_other_covariates_is_refused():
+    study = study_of()
+    model = fitted(study=study)
+    X = study.X.drop_columns(["age"]).append_column("who", pa.array(range(len(study))))
+    other = Study(X, *list(study)[1:])
+    with pytest.raises(
+        ValueError, match=r"the model does not read 'who'; the study lacks 'age'\. Give the tables .*--id"
+    ):
+        Evidence.of(model, other, methods=[])
+
+
+def test_an_array_of_other_width_is_refused():
+    X, y, treatment, trial = study_arrays(n=100, m=120)
+    model = CounterfactualIntervals(Naive(base=ridge_on_splines()), random_state=0).fit(X, y, treatment, trial)
+    wide = Study(np.column_stack([X, X]), y, treatment, trial)
+    with pytest.raises(ValueError, match=f"the study has {2 * X.shape[1]} covariates, the model {X.shape[1]}"):
+        Evidence.of(model, wide, methods=[])
+    with pytest.raises(ValueError, match="the study is an array, and the model was fitted on named columns"):
+        Evidence.of(fitted(), wide, methods=[])
+
+
+def test_an_error_while_comparing_is_not_told_as_a_short_trial(monkeypatch):
+    """Methods that refuse are told so; any other error must not leave half a table behind."""
+
+    def broken(*_):
+        raise ValueError("a fault of ours")
+
+    study = study_of()
+    monkeypatch.setattr(held_out, "coverage_report", broken)
+    with pytest.raises(ValueError, match="a fault of ours"):
+        Evidence.of(fitted(study=study), study, methods=[])
+
+
+def test_every_method_is_said_to_be_fitted_anew():
+    study = study_of()
+    found = Evidence.of(fitted(study=study), study, methods=[])
+    assert "each method, this report's too, was fitted anew without them" in found.held_out
 
 
 def test_the_others_know_the_outcomes_values_too():

@@ -11,7 +11,8 @@ import pytest
 from hatchling.builders.wheel import WheelBuilder
 
 import confide.report
-from confide import METHODS, Naive
+from confide import METHODS, WSCPDR, Naive, Transfer
+from confide.advice import ASSUMPTIONS
 from confide.diagnostics import name_and_promise
 from confide.learners import ridge_on_splines
 from confide.report import individuals, numbers, page, write_report
@@ -64,6 +65,11 @@ def test_it_says_what_the_model_says(tmp_path, model):
             "≥ 90 %, because each of its two steps is taken at 0.05 (nested-exact)",
         ),
         ("transfer", {"effect": "nested-inexact"}, "none (nested-inexact)"),
+        (
+            "transfer",
+            {"arm_alpha": 0.6},
+            "none: each of its two steps is taken at 0.6, and together they may miss always (bonferroni)",
+        ),
         ("pooled-dr", {}, "none in numbers: it would need arms that keep their level, and pooled-dr does not"),
         ("wscp-dr-inexact", {}, "none in numbers"),
     ],
@@ -75,6 +81,58 @@ def test_the_promise_is_no_stronger_than_that_of_the_method(tmp_path, method, pa
     said = text_of(path)
     assert f"Promised for an effect{promise}" in said
     assert f"Promised for an outcome{name_and_promise(model.arms_['drug'])[1]}" in said
+
+
+def test_changed_parameters_are_told_beside_what_the_record_says(tmp_path):
+    path = tmp_path / "report.html"
+    study = study_of()
+    model = fitted(Transfer(base=ridge_on_splines(), base_on="grounded"), study)
+    write_report(path, model, new_patients(10), study=study, methods=["naive"])
+    said = text_of(path).replace("&#39;", "'")
+    record = METHODS["transfer"]
+    assert f"Methodtransfer with base_on='grounded'; by default: {record.summary}" in said
+    assert f"What it useswith base_on='grounded' not all of this holds; by default: {record.uses}" in said
+    assert "transfer this report’s method, with base_on='grounded'" in said
+
+
+def test_what_the_record_says_stands_alone_where_it_is_true(tmp_path, model):
+    path = tmp_path / "report.html"
+    write_report(path, model, new_patients(10))
+    assert f"What it uses{METHODS['transfer-centred'].uses}" in text_of(path)
+
+
+def test_both_stages_weights_are_told(tmp_path):
+    path = tmp_path / "report.html"
+    model = fitted(WSCPDR(base=ridge_on_splines(), target="outcome"))
+    write_report(path, model, new_patients(10))
+    page = path.read_text(encoding="utf-8")
+    assert "of the first stage</th>" in page
+    for arm in model.diagnostics_.values():
+        sizes = (f'<td class="n">{size:.1f}</td>' for size in (arm.effective_size, arm.first_stage_size))
+        assert "".join(sizes) in page
+
+
+def test_one_stage_has_no_column_for_two(tmp_path, model):
+    path = tmp_path / "report.html"
+    write_report(path, model, new_patients(10))
+    assert "first stage" not in text_of(path)
+
+
+def test_a_promise_by_reference_is_told_in_full(tmp_path):
+    path = tmp_path / "report.html"
+    write_report(path, fitted("wcp-nb"), new_patients(10))
+    said = text_of(path)
+    told = f"{METHODS['wtcp-dr'].promise}; Δ vanishes only if X ⟂ source given Y"
+    assert f"Promised for an outcome{told}; here 1-α is 90 %" in said
+    assert "as wtcp-dr" not in said
+
+
+def test_it_says_what_is_assumed(tmp_path, model):
+    path = tmp_path / "report.html"
+    write_report(path, model, new_patients(10))
+    said = text_of(path)
+    assert ASSUMPTIONS in said.replace("&#39;", "'")
+    assert "people are independent of each other, and that the method and its level were chosen before looking" in said
 
 
 def test_more_rows_than_a_page_holds(tmp_path, model, monkeypatch):

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.model_selection import train_test_split
 
 from confide.counterfactual import CounterfactualIntervals
-from confide.diagnostics import Coverage, coverage_report
+from confide.diagnostics import Coverage, coverage_report, name_and_promise
 from confide.intervals import InfiniteIntervalWarning
 from confide.methods.registry import METHODS
 from confide.study import Study
@@ -32,7 +33,7 @@ class Compared:
     method : str
         Its name.
     promise : str
-        What it may promise.
+        What it may promise with its parameters.
     arms : list of Coverage
         Coverage with its exact interval and mean width, one record a treatment; empty where the method refuses.
     refused : str or None
@@ -74,23 +75,27 @@ def compare(
     alpha: float,
     seed: int,
     names: Any = tuple(METHODS),
-    own: Mapping[str, Any] | None = None,
+    models: Mapping[str, CounterfactualIntervals] | None = None,
 ) -> Iterator[Compared]:
     """Yield how each method, fitted on the study, does on held-out rows of the trial.
 
-    ``own`` has estimators with parameters of one's own, by the name that they are told under.
+    ``models`` has unfitted ones with parameters of one's own, by the name that they are told under; level and seed are
+    set here.
     """
     for name in names:
-        promise = METHODS[name].promise if name in METHODS else "not stated"
-        model = CounterfactualIntervals((own or {}).get(name, name), alpha=alpha, random_state=seed)
+        own = (models or {}).get(name)
+        model = CounterfactualIntervals(name) if own is None else clone(own)
+        model.set_params(alpha=alpha, random_state=seed)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", InfiniteIntervalWarning)  # the table counts them
             warnings.filterwarnings("ignore", ".*calibrates on the trial alone")
             try:
                 model.fit(*study)
             except ValueError as error:
+                promise = METHODS[name].promise if name in METHODS else "not stated"
                 yield Compared(name, promise, [], str(error))
                 continue
+        promise = name_and_promise(next(iter(model.arms_.values())))[1]
         yield Compared(name, promise, coverage_report(model, held_out.X, held_out.y, held_out.treatment))
 
 

@@ -311,6 +311,10 @@ class ArmEstimator(BaseEstimator, ABC):
         other.set_alpha(alpha)
         return other
 
+    def why_not_at(self, alpha: Any) -> str | None:  # noqa: ARG002
+        """Return why the arm's parameters leave no room for a level between 0 and 1; None where they do."""
+        return None
+
     def set_alpha(self, alpha: Any) -> None:
         """Set the level, and whatever moves with it."""
         check_alpha(alpha)

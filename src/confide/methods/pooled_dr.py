@@ -123,10 +123,15 @@ class PooledDR(ArmEstimator):
             return None
         if not (isinstance(self.floor, Real) and float(self.floor) >= 0):
             raise ValueError(f"floor must be None or a number of at least 0, got {self.floor!r}.")
-        total = check_alpha(self.alpha) + Fraction(str(self.floor))
-        if total >= 1:
-            raise ValueError(f"alpha + floor must be below 1, got {float(total):g}; use a smaller floor.")
-        return total
+        if refusal := self.why_not_at(self.alpha):
+            raise ValueError(refusal)
+        return check_alpha(self.alpha) + Fraction(str(self.floor))
+
+    def why_not_at(self, alpha: Any) -> str | None:
+        """Return why there is no guard at a level: α + ε must be one too."""
+        if self.floor is None or (total := check_alpha(alpha) + Fraction(str(self.floor))) < 1:
+            return None
+        return f"alpha + floor must be below 1, got {float(total):g}; use a smaller floor."
 
     def _guard(self) -> float:
         """Return the least offset that the guard allows."""

@@ -135,16 +135,25 @@ class WSCPDR(ArmEstimator):
 
     def set_alpha(self, alpha: Any) -> None:
         """Set the level; given levels move in step with it."""
+        if refusal := self.why_not_at(alpha):
+            raise ValueError(refusal)
         if self.levels is not None:
             old = [check_alpha(level, "levels") for level in self._stage_alphas()]
             factor = check_alpha(alpha) / check_alpha(self.alpha)
-            if max(old) * factor >= 1:
-                raise ValueError(
-                    f"levels={self.levels} at alpha={self.alpha} move in step with alpha, and would reach 1 at "
-                    f"alpha={alpha}; it must stay below {float(check_alpha(self.alpha) / max(old)):g}."
-                )
             self.levels = (old[0] * factor, old[1] * factor)
         super().set_alpha(alpha)
+
+    def why_not_at(self, alpha: Any) -> str | None:
+        """Return why given levels cannot move in step with alpha so far."""
+        if self.levels is None:
+            return None
+        largest = max(check_alpha(level, "levels") for level in self._stage_alphas())
+        if largest * check_alpha(alpha) / check_alpha(self.alpha) < 1:
+            return None
+        return (
+            f"levels={self.levels} at alpha={self.alpha} move in step with alpha, and would reach 1 at "
+            f"alpha={alpha}; it must stay below {float(check_alpha(self.alpha) / largest):g}."
+        )
 
     def _holds_intervals(self) -> bool:
         """Return whether the second stage must hold the first's intervals at calibration rows."""

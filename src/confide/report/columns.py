@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 
 # What a CSV file has where a value is missing.
 MISSING = frozenset(formats.MISSING.to_pylist())
+# A number as Python and the page's JavaScript both read it: Python alone takes 2021_01 and other alphabets' digits.
+NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 # What all own columns together may take of the page.
 MOST_BYTES = 700_000
 
@@ -50,12 +53,9 @@ def as_text(name: str, column: pa.ChunkedArray) -> list[str | None]:
 
 
 def is_numeric(values: list[str | None]) -> bool:
-    """Return whether all text that is not missing reads as a number, and some does."""
+    """Return whether all text that is not missing reads as a number, in Python and in the page."""
     known = {value for value in values if value is not None and value not in MISSING}
-    try:
-        return all(isfinite(float(value)) for value in known) and bool(known)
-    except ValueError:
-        return False
+    return bool(known) and all(NUMBER.fullmatch(value) and isfinite(float(value)) for value in known)
 
 
 def _smallest(values: list[str | None]) -> dict[str, Any]:

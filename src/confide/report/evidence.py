@@ -5,16 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from confide.checks import examples
 from confide.confounding import ConfoundingTest, hidden_confounding_test
+from confide.counterfactual import CounterfactualIntervals
 from confide.diagnostics import name_and_promise
 from confide.experiments.held_out import HELD_OUT, Compared, compare, hold_out
 from confide.methods.registry import METHODS
 from confide.methods.registry import method as method_by_name
+from confide.tables import is_frame, read_frame
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from confide.counterfactual import CounterfactualIntervals
     from confide.study import Study
 
 
@@ -47,23 +49,55 @@ class Evidence:
     ) -> Evidence:
         """Ask a study. ``tell`` is called with 1 after each method.
 
-        The model's own method is measured with the model's own parameters; the others with the outcome's bounds or
-        values that it has, and else with their defaults.
+        The model's own method is measured with all of the model's own parameters; the others with its encoder and the
+        outcome's bounds or values that it has, and else with their defaults. All are fitted anew.
+
+        Refuses, with a ValueError, a study whose covariates are not those that the model was fitted on.
         """
+        _check_covariates(model, study)
         arm = next(iter(model.arms_.values()))
         name = name_and_promise(arm)[0]
         names = list(dict.fromkeys([name, *(METHODS if methods is None else methods)]))
         outcome = {"outcome_range": arm.outcome_range, "outcome_values": arm.outcome_values}
-        estimators = {other: method_by_name(other, **outcome) for other in names if other in METHODS}
-        estimators[name] = model.method
+        models = {
+            other: CounterfactualIntervals(method_by_name(other, **outcome), encoder=model.encoder)
+            for other in names
+            if other in METHODS
+        }
+        models[name] = model
         compared = []
         try:
             kept, test = hold_out(study, random_state)
-            said = f"On {HELD_OUT:.0%} of the trial's rows ({len(test)}), which no method saw in this comparison."
-            for each in compare(kept, test, float(arm.alpha), random_state, names, estimators):
-                compared.append(each)
-                tell(1)
         except ValueError as error:
             said = f"The comparison is not possible: {error}"
+        else:
+            said = (
+                f"On {HELD_OUT:.0%} of the trial's rows ({len(test)}): each method, this report's too, was fitted anew "
+                "without them."
+            )
+            for each in compare(kept, test, float(arm.alpha), random_state, names, models):
+                compared.append(each)
+                tell(1)
         X, y, treatment, trial = study
         return cls(compared, said, hidden_confounding_test(X, y, treatment, trial, random_state=random_state))
+
+
+def _check_covariates(model: CounterfactualIntervals, study: Study) -> None:
+    """Refuse a study of other columns than the model's: a model fitted on it is another model."""
+    remedy = "Give the tables that the model was fitted on, and name columns that identify rows (--id)."
+    names = getattr(model.encoder_, "feature_names_in_", None)
+    if names is None:
+        count, given_count = getattr(model.encoder_, "n_features_in_", None), study.X.shape[1]
+        if count is not None and given_count != count:
+            raise ValueError(f"the study has {given_count} covariates, the model {count}. {remedy}")
+        return
+    if not is_frame(study.X):
+        raise ValueError(f"the study is an array, and the model was fitted on named columns. {remedy}")
+    read, given = [str(name) for name in names], read_frame(study.X).columns
+    parts = {
+        "the model does not read": [name for name in given if name not in read],
+        "the study lacks": [name for name in read if name not in given],
+    }
+    differ = "; ".join(f"{what} {examples(map(repr, columns))}" for what, columns in parts.items() if columns)
+    if differ:
+        raise ValueError(f"the study's covariates are not the model's: {differ}. {remedy}")

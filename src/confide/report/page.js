@@ -99,6 +99,26 @@
 
   const alpha = () => (slides ? data.levels[state.level] : data.alpha);
 
+  // What is said of levels: of effects no percentage that is not theirs, and none as if promised where it is only asked for.
+  const outcomeLevel = () => `${percent(1 - alpha())} intervals${data.promised ? "" : " asked for"}`;
+  const stepLevel = () => `each step at ${data.armAlpha}`;
+
+  function effectsTitle(count) {
+    const rows = `of ${whole.format(count)} rows`;
+    const level =
+      data.armAlpha !== null
+        ? `intervals ${rows}, ${stepLevel()}`
+        : data.promised
+          ? `${percent(1 - alpha())} intervals ${rows}`
+          : `intervals ${rows}, ${percent(1 - alpha())} asked for`;
+    return `Effect of ${contrastName()}: ${level}, sorted by predicted effect`;
+  }
+
+  function levelsTold() {
+    if (data.armAlpha === null) return `${outcomeLevel()}, effect of ${contrastName()}.`;
+    return `outcomes: ${outcomeLevel()}; effect of ${contrastName()}: ${stepLevel()}.`;
+  }
+
   function recompute() {
     const answered = arms.map((arm, number) => ({ ...outcomes(number), point: arm.point }));
     const effects = effect(state.contrast);
@@ -351,7 +371,7 @@
     const margin = (extent[1] - extent[0] || 1) * (infinite ? 0.6 : 0.05);
     const domain = [extent[0] - margin, extent[1] + margin];
     const cut = (value) => Math.max(domain[0], Math.min(domain[1], value));
-    const title = `Effect of ${contrastName()}: ${percent(1 - alpha())} intervals of ${whole.format(rows.length)} rows, sorted by predicted effect`;
+    const title = effectsTitle(rows.length);
     $("effects-title").textContent = title;
     const colour = (each) => ({ benefits: "var(--benefit)", harmed: "var(--harm)", undecided: "var(--ink-2)" })[each.group];
     draw($("effects-chart"), (width) => ({
@@ -501,7 +521,8 @@
     for (const box of document.querySelectorAll("[data-count]")) box.textContent = whole.format(now.counts[box.dataset.count]);
     const told = $("alpha-told");
     if (!told) return;
-    told.textContent = `α = ${alpha()}: ${percent(1 - alpha())} intervals`;
+    const fixed = data.armAlpha === null ? "" : `; effects stay, ${stepLevel()}`;
+    told.textContent = `α = ${alpha()}: ${outcomeLevel()}${fixed}`;
     $("alpha").setAttribute("aria-valuetext", told.textContent);
   }
 
@@ -512,7 +533,7 @@
     const whose = { all: "", benefits: " that surely benefit", harmed: " that are surely harmed", undecided: " that are undecided" }[state.group];
     const needle = state.search.trim();
     $("status").textContent =
-      `${whole.format(shown.length)} of ${whole.format(n)} rows${whose}${needle ? ` with “${needle}”` : ""} shown; ${percent(1 - alpha())} intervals, effect of ${contrastName()}.`;
+      `${whole.format(shown.length)} of ${whole.format(n)} rows${whose}${needle ? ` with “${needle}”` : ""} shown; ${levelsTold()}`;
     drawEffects();
   }
 

@@ -23,6 +23,7 @@ from confide.report.embed import as_json
 from confide.report.evidence import Evidence
 from confide.report.individuals import Individuals
 from confide.report.numbers import numbers_of
+from confide.report.parameters import changed_parameters
 
 if TYPE_CHECKING:
     import os
@@ -99,15 +100,18 @@ def write_page(
     lower_is_better: bool = False,
 ) -> None:
     """Write the page of individuals, and of what speaks for the model, where that is known."""
-    reason = why_no_offsets(model)
+    reason = why_no_offsets(model, individuals.encoded)
     numbers, rows = numbers_of(model, individuals, control, reason)
     columns, left_out = fitting(individuals.carried.slice(0, rows), individuals.covariates)
     alpha = float(next(iter(model.arms_.values())).alpha)
     arms = list(model.diagnostics_.values())
-    step_alpha = float(model.step_alpha())
+    promised = effect_promise(arms[0], model.effect, float(model.step_alpha()))
+    arm_alpha = None if model.arm_alpha is None else float(model.arm_alpha)
     data = {
         **numbers,
         "alpha": alpha,
+        "armAlpha": arm_alpha,
+        "promised": promised.startswith("≥"),
         "rows": rows,
         "columns": columns,
         "answers": answer_columns(model, control),
@@ -126,14 +130,16 @@ def write_page(
     }
     page = _template().render(
         alpha=alpha,
+        arm_alpha=arm_alpha,
         arms=arms,
         assumptions=ASSUMPTIONS,
         advice=advised(arms),
+        changed=changed_parameters(next(iter(model.arms_.values()))),
         contrasts=[(str(treated), str(against)) for treated, against in contrasts(model, control)],
         counted=individuals.counted,
         data=Markup(as_json(data)),  # noqa: S704  (escaped there)
         effect=model.effect,
-        effect_promise=effect_promise(arms[0], model.effect, step_alpha),
+        effect_promise=promised,
         evidence=evidence,
         level=LEVEL,
         left_out=left_out,
@@ -145,6 +151,7 @@ def write_page(
         rows=rows,
         scripts=[Markup(_script(name)) for name in SCRIPTS],  # noqa: S704  (our own files)
         style=Markup(_read("page.css")),  # noqa: S704
+        two_stages=any(arm.first_stage_size is not None for arm in arms),
         unlike=individuals.unlike,
         version=__version__,
     )
@@ -188,6 +195,14 @@ def _policy() -> str:
     )
 
 
+def _resolved(promise: str) -> str:
+    """Return a promise that names another method's in full."""
+    for name, record in METHODS.items():
+        if promise.startswith(f"as {name};"):
+            return promise.replace(f"as {name}", record.promise, 1)
+    return promise
+
+
 def _with_code(text: str) -> Markup:
     """Return text whose parts between backticks are code; everything is escaped."""
     parts = text.split("`")
@@ -202,6 +217,7 @@ def _template() -> Any:
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     environment.filters["share"] = lambda value: f"{100 * value:.0f} %"
     environment.filters["number"] = lambda value: "∞" if value == float("inf") else f"{value:.4g}"
+    environment.filters["resolved"] = _resolved
     environment.filters["code"] = _with_code
     environment.filters["count"] = lambda value: f"{value:,}"
     environment.filters["percent"] = lambda value: f"{100 * value:.10g} %"

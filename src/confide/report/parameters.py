@@ -1,0 +1,48 @@
+"""How an arm's parameters differ from those that its method's record speaks of."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from confide.diagnostics import registered
+from confide.methods.registry import method as method_by_name
+
+if TYPE_CHECKING:
+    from confide.methods._arm import ArmEstimator
+
+# What every record leaves open: the level, the seed, the base model, and what is known of the outcome.
+OPEN = frozenset({"alpha", "random_state", "base", "outcome_range", "outcome_values"})
+# Values that Python writes in full; of any other only its class is told, which is the same in each process.
+PLAIN = (str, int, float, type(None))
+
+
+def changed_parameters(arm: ArmEstimator) -> str:
+    """Return the parameters that are not the method's own, such as ``base_on='grounded'``; empty where all are."""
+    record = registered(arm)
+    if record is None:
+        return ""
+    usual = method_by_name(record.name).get_params(deep=False)
+    changed = {
+        name: value
+        for name, value in arm.get_params(deep=False).items()
+        if name not in OPEN and not _alike(value, usual[name])
+    }
+    return ", ".join(f"{name}={_told(value)}" for name, value in changed.items())
+
+
+def _alike(one: Any, other: Any) -> bool:
+    if type(one) is not type(other):
+        return False
+    if not hasattr(one, "get_params"):
+        return repr(one) == repr(other)
+    mine, theirs = (each.get_params(deep=False) for each in (one, other))
+    return all(_alike(value, theirs[name]) for name, value in mine.items())
+
+
+def _told(value: Any) -> str:
+    if isinstance(value, Fraction):
+        return f"{float(value):g}"
+    if isinstance(value, (tuple, list)):
+        return f"({', '.join(map(_told, value))})"
+    return repr(value) if isinstance(value, PLAIN) else type(value).__name__
