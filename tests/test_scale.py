@@ -92,7 +92,7 @@ def test_what_was_counted(tmp_path):
     lower, upper = (table[f"effect_placebo_vs_drug_{end}"].to_numpy() for end in ("lower", "upper"))
     above, below = np.sum(lower > 0), np.sum(upper < 0)
     sides = {"above": above, "below": below, "neither": 200 - above - below}
-    assert counted == Answered(200, 0, {("placebo", "drug"): sides})
+    assert counted == Answered(200, 0, 0, {("placebo", "drug"): sides})
 
 
 def test_another_control(tmp_path):
@@ -160,10 +160,18 @@ def test_infinite_intervals_are_written_and_counted(tmp_path):
     with pytest.warns(InfiniteIntervalWarning):
         model = MODEL.with_alpha(0.001)
     counted = answer_file(model, write(tmp_path / "new.csv", NEW), str(tmp_path / "out.csv"))
-    assert counted.infinite == counted.rows == 200
+    assert counted.infinite == counted.infinite_effects == counted.rows == 200
     table = read_file(str(tmp_path / "out.csv"))
     assert np.isneginf(table["y_drug_lower"].to_numpy()).all()
     assert np.isposinf(table["y_drug_upper"].to_numpy()).all()
+
+
+def test_effects_may_be_infinite_where_outcomes_are_not(tmp_path):
+    """Each step of an effect is taken at half the level, which needs twice the rows."""
+    with pytest.warns(InfiniteIntervalWarning, match="effect intervals"):
+        model = MODEL.with_alpha(1.5 / (1 + min(arm.calibration for arm in MODEL.diagnostics_.values())))
+    counted = answer_file(model, write(tmp_path / "new.csv", NEW), str(tmp_path / "out.csv"))
+    assert (counted.infinite, counted.infinite_effects) == (0, 200)
 
 
 def test_an_empty_set_has_no_ends(tmp_path):

@@ -127,8 +127,10 @@ ASSUMPTIONS = (
 )
 
 
-def summarise(arms: Mapping[Any, ArmDiagnostics], effect: str, arm_alpha: float) -> str:
-    """Return the diagnostics of all arms in words."""
+def summarise(
+    arms: Mapping[Any, ArmDiagnostics], effect: str, arm_alpha: float, effect_shortages: Mapping[Any, str]
+) -> str:
+    """Return the diagnostics of all arms in words; ``effect_shortages`` are those of the fitted effect."""
     records = list(arms.values())
     first = records[0]
     parts = [
@@ -140,7 +142,7 @@ def summarise(arms: Mapping[Any, ArmDiagnostics], effect: str, arm_alpha: float)
     for record in records:
         parts += [f"Treatment {record.treatment}", *(f"  {line}" for line in _describe(record))]
     parts += ["", "Before you trust it"]
-    parts += [f"- {text}" for text in advised(records)]
+    parts += [f"- {text}" for text in advised(records, effect_shortages)]
     return "\n".join(_wrap(part) for part in parts)
 
 
@@ -155,12 +157,14 @@ def effect_promise(record: ArmDiagnostics, effect: str, arm_alpha: float) -> str
     return f"≥ {100 * (1 - 2 * arm_alpha):.10g} %, because each of its two steps is taken at {arm_alpha:g}"
 
 
-def advised(records: Sequence[ArmDiagnostics]) -> list[str]:
-    """Return what to know before trusting the arms, each sentence once; it says of which where not of all."""
+def advised(records: Sequence[ArmDiagnostics], effect_shortages: Mapping[Any, str]) -> list[str]:
+    """Return what to know before trusting arms and effects, each sentence once; it says of which where not of all."""
     by_advice: dict[str, list[str]] = {}
     for record in records:
         for text in record.advice:
             by_advice.setdefault(text, []).append(str(record.treatment))
+    for label, text in effect_shortages.items():
+        by_advice.setdefault(f"Effect intervals: {text}", []).append(str(label))
     if not by_advice:
         amiss = "Nothing looks amiss at a glance. hidden_confounding_test, or `confide diagnose`, looks closer;"
         return [f"{amiss} how the trial was run nobody sees in its rows."]

@@ -205,7 +205,7 @@ class CounterfactualIntervals(Labelled, BaseEstimator):
 
     def summary(self) -> str:
         """Return the diagnostics in words: method, promise, each arm's numbers, and when not to trust them."""
-        return summarise(self.diagnostics_, self.effect, float(self.step_alpha()))
+        return summarise(self.diagnostics_, self.effect, float(self.step_alpha()), self.effect_.shortages())
 
     def _keep_for_diagnostics(self, encoded: NDArray[np.float64], study: Study) -> None:
         """Keep the little that diagnostics need: samples of rows, and how the trial's covariates are distributed."""

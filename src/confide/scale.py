@@ -45,29 +45,31 @@ class Answered:
     rows : int
         Rows of the file.
     infinite : int
-        Rows with an infinite interval for some treatment.
+        Rows with an infinite interval for the outcome under some treatment.
+    infinite_effects : int
+        Rows with an infinite interval for some effect.
     signs : dict
         For each pair (treated, control), how many effects' intervals are "above" 0, "below" 0, and "neither".
     """
 
     rows: int
     infinite: int
+    infinite_effects: int
     signs: dict[tuple[str, str], dict[str, int]]
 
     @classmethod
     def of(cls, found: pa.Table, model: CounterfactualIntervals, control: Any) -> Answered:
         """Count what some rows were answered."""
-        wide = np.zeros(len(found), dtype=bool)
-        for label in model.arms_:
-            for end in ("lower", "upper"):
-                wide |= np.isinf(found[f"y_{label}_{end}"].to_numpy())
+        pairs = contrasts(model, control)
         signs = {}
-        for treated, against in contrasts(model, control):
+        for treated, against in pairs:
             name = f"effect_{treated}_vs_{against}"
             above, below = (found[f"{name}_lower"].to_numpy() > 0).sum(), (found[f"{name}_upper"].to_numpy() < 0).sum()
             neither = len(found) - above - below
             signs[str(treated), str(against)] = {"above": int(above), "below": int(below), "neither": int(neither)}
-        return cls(len(found), int(wide.sum()), signs)
+        outcomes = _count_infinite(found, [f"y_{label}" for label in model.arms_])
+        effects = _count_infinite(found, [f"effect_{treated}_vs_{against}" for treated, against in pairs])
+        return cls(len(found), outcomes, effects, signs)
 
     def __add__(self, other: Answered) -> Answered:
         """Return the counts of both parts together."""
@@ -75,7 +77,21 @@ class Answered:
             pair: {side: count + other.signs[pair][side] for side, count in counts.items()}
             for pair, counts in self.signs.items()
         }
-        return Answered(self.rows + other.rows, self.infinite + other.infinite, signs)
+        return Answered(
+            self.rows + other.rows,
+            self.infinite + other.infinite,
+            self.infinite_effects + other.infinite_effects,
+            signs,
+        )
+
+
+def _count_infinite(found: pa.Table, names: list[str]) -> int:
+    """Return how many rows have an infinite end in one of these intervals."""
+    wide = np.zeros(len(found), dtype=bool)
+    for name in names:
+        for end in ("lower", "upper"):
+            wide |= np.isinf(found[f"{name}_{end}"].to_numpy())
+    return int(wide.sum())
 
 
 @dataclass(frozen=True)

@@ -56,9 +56,12 @@ def check_one_standard_input(*paths: str | None) -> None:
 
 def tell_answered(answered: Any, out: str, screen: Any) -> None:
     """Say what came of it."""
-    typer.echo(f"\n{answered.rows:,} rows answered{'' if out == '-' else f', in {out}'}.", file=screen)
-    if answered.infinite:
-        typer.echo(f"{answered.infinite:,} of them have an infinite interval.", file=screen)
+    rows = "row" if answered.rows == 1 else "rows"
+    typer.echo(f"\n{answered.rows:,} {rows} answered{'' if out == '-' else f', in {out}'}.", file=screen)
+    for what, count in (("an outcome", answered.infinite), ("an effect", answered.infinite_effects)):
+        if count:
+            have = "has" if count == 1 else "have"
+            typer.echo(f"{count:,} of them {have} an infinite interval for {what}.", file=screen)
     for (treated, control), sides in answered.signs.items():
         typer.echo(
             f"Effect of {treated} against {control}: its interval is above 0 for {sides['above']:,}, below 0 for "

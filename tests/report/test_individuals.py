@@ -42,7 +42,7 @@ def test_counts_are_over_all_rows(model, monkeypatch):
     assert above.any()
     assert below.any()
     sides = {"above": above.sum(), "below": below.sum(), "neither": (~above & ~below).sum()}
-    assert found.counted == Answered(100, 0, {("placebo", "drug"): sides})
+    assert found.counted == Answered(100, 0, 0, {("placebo", "drug"): sides})
     assert found.covariates == ["age", "town", "joined", "smoker"]
     assert len(found.answers) == 10
 

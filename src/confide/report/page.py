@@ -133,7 +133,7 @@ def write_page(
         arm_alpha=arm_alpha,
         arms=arms,
         assumptions=ASSUMPTIONS,
-        advice=advised(arms),
+        advice=advised(arms, model.effect_.shortages()),
         changed=changed_parameters(next(iter(model.arms_.values()))),
         contrasts=[(str(treated), str(against)) for treated, against in contrasts(model, control)],
         counted=individuals.counted,
