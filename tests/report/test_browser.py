@@ -190,15 +190,40 @@ def test_the_filter_shows_who_surely_benefits(look, folder, model, new, lower_is
     groups = {"benefits": benefits, "harmed": harmed, "undecided": ~(above | below), "all": np.full(len(new), True)}
     assert all(rows.any() for rows in groups.values())
     who = np.array(new["who"].to_pylist())
+    says = {"benefits": "▲ better under drug", "harmed": "▼ better under placebo", "undecided": "● undecided"}
+    surely = {group: text.replace("better", "surely better") for group, text in says.items()}
     for group, rows in groups.items():
         seen.choose(group)
         assert seen.shown() == rows.sum()
         assert seen.page.text_content(f"[data-count={group}]") == str(rows.sum())
         assert seen.downloaded()[0]["who"] == who[rows].tolist()
         if group != "all":
-            assert {cell.split()[-1] for cell in seen.cells("says")} == {group}
+            assert set(seen.cells("says")) == {says[group]}
+            assert seen.page.text_content(f"[value={group}] + span") == f"{surely[group]} {rows.sum()}"
+            assert f"of 200 rows {surely[group][2:]} " in seen.page.text_content("#status")
+            assert f" {rows.sum()} {surely[group][2:]}" in seen.page.get_attribute("#effects-chart", "aria-label")
+            assert surely[group] in seen.page.text_content("#effects-note")
     assert f"takes a {'smaller' if lower_is_better else 'larger'}" in seen.page.text_content("#people")
     assert "not for those picked by their intervals" in seen.page.text_content("#people")
+    meaning = " ".join(seen.page.text_content("#meaning").split())
+    assert meaning.startswith("Effect of drug against placebo: the outcome under drug less that under placebo.")
+    good, bad = ("below", "above") if lower_is_better else ("above", "below")
+    assert f"Who surely benefits from drug has an effect interval wholly {good} 0 and is better under drug;" in meaning
+    assert f"surely harmed by it has one wholly {bad} 0 and is better under placebo; who is undecided" in meaning
+
+
+def test_every_group_has_one_sign(look, whole):
+    """Filter and table have it as text; the chart draws it, upwards and downwards."""
+    seen = look(whole)
+    marks = seen.page.eval_on_selector_all(
+        "#effects-chart [aria-label=dot] path",
+        """all => all.map(each => {
+            const path = each.getAttribute("d");
+            const [first, second] = path.match(/-?[0-9.]+,-?[0-9.]+/g).map(place => Number(place.split(",")[1]));
+            return [each.getAttribute("fill"), path.includes("A") ? "●" : first < second ? "▲" : "▼"];
+        })""",
+    )
+    assert {tuple(mark) for mark in marks} == {("var(--benefit)", "▲"), ("var(--harm)", "▼"), ("var(--ink-2)", "●")}
 
 
 def test_the_search_finds_identifiers_and_covariates(look, whole, new):
@@ -275,6 +300,9 @@ def test_several_treatments(look, folder, new):
     found = expected(model, new, 0.3, "placebo")
     for number, treated in enumerate(("drug", "surgery")):
         seen.page.select_option("#contrast", str(number))
+        assert f"Effect of {treated} against placebo: the outcome" in seen.page.text_content("#meaning")
+        assert seen.page.text_content("[value=benefits] + span").startswith(f"▲ surely better under {treated} ")
+        assert {f"▲ better under {treated}"} == {cell for cell in seen.cells("says") if cell.startswith("▲")}
         seen.choose("benefits")
         assert seen.shown() == (found[f"effect_{treated}_vs_placebo_lower"] > 0).sum() > 0
         seen.choose("all")
@@ -294,7 +322,7 @@ def test_infinite_intervals_are_shown_as_such(look, folder, new):
     seen = look(path)
     assert set(seen.cells("interval of the effect")) == {"−∞ to ∞"}
     assert "200 intervals are infinite and drawn to the edge" in seen.page.text_content("#effects-note")
-    assert "200 of the 200 rows have an infinite interval" in seen.page.text_content("#trust")
+    assert "200 of 200 rows have an infinite interval for an outcome" in seen.page.text_content("#trust")
     assert set(seen.downloaded()[0]["y_drug_upper"]) == {"inf"}
     assert "NaN" not in seen.page.inner_html("#effects-chart")
     seen.slide_to(0.5)
@@ -463,7 +491,7 @@ def test_the_keyboard_is_enough(look, whole):
     page.wait_for_function("() => document.getElementById('status').textContent.includes('79 % intervals')")
     tab_to("[name=group]")
     page.keyboard.press("ArrowRight")
-    assert "that surely benefit shown" in page.text_content("#status")
+    assert "rows surely better under placebo shown" in page.text_content("#status")
     tab_to("#search")
     page.keyboard.type("Öst")
     page.wait_for_function("() => document.getElementById('status').textContent.includes('Öst')")
@@ -480,7 +508,7 @@ def test_what_changes_is_announced_and_charts_have_words(look, whole):
         assert chart.get_attribute("role") == "img"
         assert len(chart.get_attribute("aria-label")) > 40
     said = seen.page.get_attribute("#effects-chart", "aria-label")
-    counts = [int(count) for count in re.findall(r"(\d+) (?:surely|are)", said)]
+    counts = [int(count) for count in re.findall(r"(\d+) (?:surely|undecided)", said)]
     assert sum(counts) == 200
     assert len(seen.page.query_selector_all("#effects-numbers tbody tr")) == 7
     landmarks = seen.page.eval_on_selector_all("header, nav, main, footer", "all => all.map(each => each.localName)")
@@ -517,7 +545,7 @@ def test_ten_thousand_individuals_within_two_seconds(look, many):
         )
         assert rows == 25
         assert 10 < steps < 1_000
-        assert "of 10,000 rows that are undecided" in shown
+        assert "of 10,000 rows undecided" in shown
         times.append(done)
     assert min(times) < 2_000
 

@@ -142,7 +142,8 @@ def test_more_rows_than_a_page_holds(tmp_path, model, monkeypatch):
     said = text_of(path)
     assert "The page holds the first 150 of 200 rows, in the order of the table; 50 are left out." in said
     sides = answered.signs["placebo", "drug"]
-    assert f"is above 0 for {sides['above']}, below 0 for {sides['below']}, neither for {sides['neither']}." in said
+    above, below = f"{sides['above']} (better under placebo)", f"{sides['below']} (better under drug)"
+    assert f"is above 0 for {above}, below 0 for {below}, neither for {sides['neither']}." in said
 
 
 def test_numbers_that_would_be_too_many(tmp_path, monkeypatch):
@@ -178,6 +179,17 @@ def test_the_largest_page_stays_within_three_megabytes(tmp_path, arms):
     path = tmp_path / "report.html"
     write_report(path, model, new)
     assert 1_500_000 < path.stat().st_size < 3_000_000
+
+
+def test_infinite_effects_are_told_where_outcomes_are_finite(tmp_path):
+    path = tmp_path / "report.html"
+    with pytest.warns(UserWarning, match="effect intervals, alpha=0.05 needs 19"):
+        model = fitted(study=study_of(200, 30))
+    write_report(path, model, new_patients(10))
+    said = text_of(path)
+    assert "Effect intervals: alpha=0.05 needs 19 trial calibration rows for a finite interval; there are" in said
+    assert "10 of 10 rows have an infinite interval for an effect at α = 0.1: too little" in said
+    assert "interval for an outcome" not in said
 
 
 def test_an_error_keeps_the_page_that_was_there(tmp_path, model):

@@ -81,11 +81,22 @@
 
   // What is asked for, and what follows from it.
 
-  const GROUPS = {
-    benefits: { sign: "▲", says: "benefits" },
-    harmed: { sign: "▼", says: "harmed" },
-    undecided: { sign: "●", says: "undecided" },
+  // One sign a group, in filter, table and chart; who benefits is better off under the treated arm, who is harmed under the control.
+  const DOWN = {
+    draw(context, size) {
+      const y = Math.sqrt(size / (Math.sqrt(3) * 3));
+      context.moveTo(0, 2 * y);
+      context.lineTo(Math.sqrt(3) * y, -y);
+      context.lineTo(-Math.sqrt(3) * y, -y);
+      context.closePath();
+    },
   };
+  const GROUPS = {
+    benefits: { sign: "▲", symbol: "triangle", colour: "var(--benefit)", says: () => `better under ${sideName("treated")}` },
+    harmed: { sign: "▼", symbol: DOWN, colour: "var(--harm)", says: () => `better under ${sideName("control")}` },
+    undecided: { sign: "●", symbol: "circle", colour: "var(--ink-2)", says: () => "undecided" },
+  };
+  const surely = (group) => (group === "undecided" ? "undecided" : `surely ${GROUPS[group].says()}`);
   const state = {
     level: slides ? data.levels.indexOf(data.alpha) : -1,
     contrast: 0,
@@ -215,6 +226,7 @@
     return Object.assign(made, properties);
   }
 
+  const sideName = (side) => data.labels[data.contrasts[state.contrast][side === "treated" ? 0 : 1]];
   const contrastName = () => data.contrasts[state.contrast].map((place) => data.labels[place]).join(" against ");
 
   // The table.
@@ -257,7 +269,7 @@
         if (head.name) button.setAttribute("aria-label", head.name);
         if (sorted) {
           cell.setAttribute("aria-sort", state.sort.down ? "descending" : "ascending");
-          button.append(element("span", state.sort.down ? " ▼" : " ▲", { ariaHidden: "true" }));
+          button.append(element("span", state.sort.down ? " ↓" : " ↑", { ariaHidden: "true" }));
         }
         cell.append(button);
       }
@@ -299,7 +311,8 @@
     else if (kind === "ends") cell.textContent = toldInterval(answered.lower[row], answered.upper[row]);
     else if (kind === "group") {
       const group = GROUPS[now.group[row]];
-      cell.append(element("span", `${group.sign} `, { ariaHidden: "true" }), group.says);
+      cell.append(element("span", `${group.sign} `, { ariaHidden: "true" }), group.says());
+      cell.title = group.says();
       cell.classList.add(now.group[row]);
     } else {
       const value = head.column.at(row);
@@ -325,7 +338,7 @@
     picture.append(made("line", { x1: 50, x2: 50, y1: 0, y2: 16, stroke: "currentColor", "stroke-width": 1 }));
     const { lower, upper, point } = now.effects;
     if (!Number.isNaN(lower[row])) {
-      const colour = { benefits: "var(--benefit)", harmed: "var(--harm)", undecided: "var(--ink-2)" }[now.group[row]];
+      const { colour } = GROUPS[now.group[row]];
       const [from, to] = [scale(lower[row]), scale(upper[row])];
       picture.append(made("rect", { x: from, width: Math.max(1, to - from), y: 6, height: 4, rx: 1, fill: colour }));
       picture.append(made("rect", { x: scale(point[row]) - 1, width: 2, y: 2, height: 12, fill: colour }));
@@ -373,7 +386,7 @@
     const cut = (value) => Math.max(domain[0], Math.min(domain[1], value));
     const title = effectsTitle(rows.length);
     $("effects-title").textContent = title;
-    const colour = (each) => ({ benefits: "var(--benefit)", harmed: "var(--harm)", undecided: "var(--ink-2)" })[each.group];
+    const colour = (each) => GROUPS[each.group].colour;
     draw($("effects-chart"), (width) => ({
       height: width < 500 ? 240 : 320,
       marginLeft: 56,
@@ -390,13 +403,13 @@
         Plot.ruleY([0], { stroke: "var(--ink)", strokeWidth: 1.25 }),
       ],
       color: { type: "identity" },
-      symbol: { domain: ["benefits", "harmed", "undecided"], range: ["triangle", "diamond", "circle"] },
+      symbol: { domain: Object.keys(GROUPS), range: Object.values(GROUPS).map((group) => group.symbol) },
     }));
-    const counts = Object.keys(GROUPS).map((group) => `${whole.format(rows.filter((row) => now.group[row] === group).length)} ${group === "benefits" ? "surely benefit" : group === "harmed" ? "are surely harmed" : "are undecided"}`);
+    const counts = Object.keys(GROUPS).map((group) => `${whole.format(rows.filter((row) => now.group[row] === group).length)} ${surely(group)}`);
     $("effects-chart").setAttribute("aria-label", `${title}. Of these rows ${counts.join(", ")}. The table under the chart has the same numbers.`);
     const said = [];
     if (!rows.length) said.push("No row to draw.");
-    else if (one) said.push("Each line is one row’s interval, its mark the predicted effect: ▲ surely benefits, ◆ surely harmed, ● undecided.");
+    else if (one) said.push(`Each line is one row’s interval, its mark the predicted effect: ${Object.keys(GROUPS).map((group) => `${GROUPS[group].sign} ${surely(group)}`).join(", ")}.`);
     else said.push(`The band reaches from the lower to the upper ends, the line is the predicted effect; each step is the middle of about ${Math.round(rows.length / steps)} rows.`);
     if (infinite) said.push(`${whole.format(infinite)} intervals are infinite and drawn to the edge.`);
     if (rows.length < shown.length) said.push(`${whole.format(shown.length - rows.length)} intervals are empty and not drawn.`);
@@ -517,6 +530,10 @@
 
   // From what is asked for to what is seen.
 
+  function showNames() {
+    for (const box of document.querySelectorAll("[data-side]")) box.textContent = sideName(box.dataset.side);
+  }
+
   function showCounts() {
     for (const box of document.querySelectorAll("[data-count]")) box.textContent = whole.format(now.counts[box.dataset.count]);
     const told = $("alpha-told");
@@ -530,7 +547,7 @@
     select();
     drawHead();
     drawBody();
-    const whose = { all: "", benefits: " that surely benefit", harmed: " that are surely harmed", undecided: " that are undecided" }[state.group];
+    const whose = state.group === "all" ? "" : ` ${surely(state.group)}`;
     const needle = state.search.trim();
     $("status").textContent =
       `${whole.format(shown.length)} of ${whole.format(n)} rows${whose}${needle ? ` with “${needle}”` : ""} shown; ${levelsTold()}`;
@@ -539,6 +556,7 @@
 
   function showAll() {
     recompute();
+    showNames();
     showCounts();
     showRows();
   }
