@@ -310,19 +310,36 @@ def test_a_report_on_a_saved_model(folder, confide, model):
     """Without the tables it says how to get the rest; with them it has it. An old page is replaced whole."""
     status, out, err = confide("report", model, "--predict", "new.csv", "--control", "placebo", "--alpha", "0.4")
     assert (status, err) == (0, "")
-    assert "30 rows answered, in report.html" in out
+    assert "30 rows answered, in new.html" in out
     assert "Effect of drug against placebo: its interval is" in out
-    before = (folder / "report.html").read_text(encoding="utf-8")
+    before = (folder / "new.html").read_text(encoding="utf-8")
     assert "Not measured: a saved model holds no tables" in before
     assert "<strong>transfer-centred</strong> at α = 0.4" in before
-    status, out, err = confide("report", model, "--predict", "new.csv", *STUDY, "--out", "report.html", "--json")
+    status, out, err = confide("report", model, "--predict", "new.csv", *STUDY, "--out", "new.html", "--json")
     assert (status, err) == (0, "")
-    assert json.loads(out) == {"answered": json.loads(out)["answered"], "report": "report.html"}
+    assert json.loads(out) == {"answered": json.loads(out)["answered"], "report": "new.html"}
     assert json.loads(out)["answered"]["rows"] == 30
-    after = (folder / "report.html").read_text(encoding="utf-8")
+    after = (folder / "new.html").read_text(encoding="utf-8")
     assert "Not measured" not in after
     assert "this report’s method</small>" in after
-    assert names(folder) == ["model.confide", "new.csv", "obs.csv", "report.html", "trial.csv"]
+    assert names(folder) == ["model.confide", "new.csv", "new.html", "obs.csv", "trial.csv"]
+
+
+def test_a_report_without_a_name_leaves_the_one_of_run_alone(folder, confide, model, monkeypatch):
+    """It is called as the rows' file is, in the folder of the caller; rows of a stream have no name."""
+    (folder / "report.html").write_text("of run --report")
+    (folder / "deep").mkdir()
+    (folder / "new.csv").rename(folder / "deep" / "later.csv")
+    status, out, _ = confide("report", model, "--predict", "deep/later.csv")
+    assert status == 0
+    assert "in later.html." in out
+    assert names(folder) == ["deep", "later.html", "model.confide", "obs.csv", "report.html", "trial.csv"]
+    assert (folder / "report.html").read_text() == "of run --report"
+    rows = (folder / "deep" / "later.csv").read_bytes()
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(rows))))
+    status, out, _ = confide("report", model, "--predict", "-")
+    assert status == 0
+    assert "in report.html." in out
 
 
 def test_a_report_refuses_tables_of_other_columns(folder, confide, model):

@@ -198,7 +198,9 @@ def predict(
 def report(
     model: Annotated[str, typer.Argument(help="A model that `confide run --save` kept.")],
     predict: Annotated[str, typer.Option(help="New rows: CSV, Parquet or Arrow; - is stdin.")],
-    out: Annotated[str, typer.Option(help="Where the page goes.")] = "report.html",
+    out: Annotated[
+        str | None, typer.Option(help="Where the page goes; by default new.html for new.csv, here in this folder.")
+    ] = None,
     observational: Annotated[
         str | None,
         typer.Option(
@@ -223,6 +225,8 @@ def report(
         raise typer.BadParameter("give --observational, --trial, --treatment and --outcome together, or none of them.")
     if id and not any(given):
         raise typer.BadParameter("--id is for --observational and --trial; columns of --predict are carried through.")
+    # Named after the rows: a page on other rows, or a fuller one of `run --report`, stays.
+    out = out or (f"{Path(predict).stem}.html" if Path(predict).is_file() else "report.html")
     check_outputs(report=out, inputs=(model, predict, observational, trial))
     check_one_standard_input(predict, observational, trial)
     from confide import load
