@@ -87,7 +87,7 @@ class Opened:
         self.page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
     def shown(self):
-        """Return how many rows the page says it shows."""
+        """Return how many rows the page says are chosen."""
         return int(self.page.text_content("#status").split(" of ")[0].replace(",", ""))
 
     def cells(self, heading):

@@ -74,7 +74,7 @@ def test_it_renders(look, whole, model, new):
     found = expected(model, new, 0.2)
     assert seen.cells("effect")[0] == f"{found['effect_placebo_vs_drug'][0]:.3f}".replace("-", "−")
     ends = (f"{found[f'effect_placebo_vs_drug_{end}'][0]:.3f}".replace("-", "−") for end in ("lower", "upper"))
-    assert seen.cells("interval of the effect")[0] == " to ".join(ends)
+    assert seen.cells("its interval, of the effect")[0] == " to ".join(ends)
     text = seen.page.text_content("main")
     assert METHODS["transfer-centred"].promise in text
     assert "≥ 80 %, because each of its two steps is taken at 0.1" in text
@@ -165,10 +165,50 @@ def test_effects_are_called_by_no_level_that_is_not_theirs(look, folder, new, me
         named = f"Effect of placebo against drug: {title.format(p=percent)} sorted by predicted effect"
         assert seen.page.text_content("#effects-title") == named
         assert seen.page.get_attribute("#effects-chart", "aria-label").startswith(named)
-        assert seen.page.text_content("#status").endswith(f" shown; {status.format(p=percent)}")
+        assert seen.page.text_content("#status").partition(" chosen; ")[2].startswith(status.format(p=percent))
     moves = seen.page.query_selector("#alpha-moves")
     assert (moves is not None) == ("arm_alpha" in parameters)
     assert moves is None or "moves outcomes only" in moves.text_content()
+
+
+def test_another_level_than_the_reports_is_told(look, whole):
+    """On screen and on paper, at the promise and above the rows: the page around them is for its own level."""
+    seen = look(whole)
+    notes = seen.page.query_selector_all("#promise .moved, #people .moved")
+    assert [note.is_visible() for note in notes] == [False, False]
+    seen.slide_to(0.5)
+    for media in ("screen", "print"):
+        seen.page.emulate_media(media=media)
+        assert [note.is_visible() for note in notes] == [True, True]
+    told = "Shown at α = 0.5; the promise, coverage and warnings on this page are for α = 0.2."
+    assert {note.text_content() for note in notes} == {told}
+    seen.page.emulate_media(media="screen")
+    seen.slide_to(0.2)
+    assert [note.is_visible() for note in notes] == [False, False]
+
+
+@pytest.mark.parametrize("effect", ["bonferroni", "nested-exact"])
+def test_ends_of_a_discrete_outcome_are_its_values(look, folder, new, effect):
+    study = study_of()
+    object.__setattr__(study, "y", (study.y > np.median(study.y)).astype(float))
+    model = fitted(Transfer(base=ridge_on_splines(), outcome_values=[0, 1]), study, alpha=0.3, effect=effect)
+    path = folder / "discrete.html"
+    write_report(path, model, new)
+    seen = look(path)
+    found = expected(model, new, 0.3)
+    ends = list(zip(found["y_drug_lower"], found["y_drug_upper"], strict=True))
+    texts = [f"{low:g}" if low == high else f"{low:g} to {high:g}" for low, high in ends]
+    texts = [text.replace("nan to nan", "empty") for text in texts]
+    assert {"0", "1"} < set(texts)
+    assert seen.cells("its interval, under drug") == texts[:25]
+    effects = set(seen.cells("its interval, of the effect"))
+    whole_numbers = effects <= {f"{a} to {b}" for a in ("−1", "0") for b in ("0", "1")} | {"−1", "0", "1", "empty"}
+    assert whole_numbers == (effect == "bonferroni")
+    assert "." in seen.cells("under drug")[0]
+    said = " ".join(seen.page.text_content("#discrete").split())
+    assert "takes the values 0, 1 only." in said
+    assert "a predicted mean, which need not be one of the values" in said
+    assert ("differences of two such values" in said) == (effect == "bonferroni")
 
 
 def test_a_nested_effect_without_a_promise_says_asked_for(look, folder, new):
@@ -234,7 +274,7 @@ def test_the_search_finds_identifiers_and_covariates(look, whole, new):
     towns = new["town"].to_pylist()
     assert seen.shown() == towns.count("Öst")
     assert set(seen.cells("town")) == {"Öst"}
-    assert "with “ÖST” shown" in seen.page.text_content("#status")
+    assert "with “ÖST” chosen" in seen.page.text_content("#status")
     seen.choose("benefits")
     assert 0 < seen.shown() < towns.count("Öst")
     seen.search("nobody at all")
@@ -244,6 +284,21 @@ def test_the_search_finds_identifiers_and_covariates(look, whole, new):
     seen.search("")
     seen.choose("all")
     assert seen.shown() == 200
+
+
+def test_the_search_takes_any_white_space_for_a_space(look, folder, model):
+    new = new_patients(30)
+    who = ["Ada\n  Muster" if row == 7 else str(row) for row in range(30)]
+    path = folder / "spaces.html"
+    write_report(path, model, new.set_column(0, "who", pa.array(who)))
+    seen = look(path)
+    for text in ("ada muster", "Ada  Muster", "a\u00a0m"):
+        seen.search(text)
+        assert seen.cells("row") == ["8"]
+    seen.search("30 ")  # never across two columns
+    assert seen.shown() == sum("30" in cell for cell in map(str, who)) + sum(
+        "30" in str(value) for name in ("age", "joined") for value in new[name].to_pylist()
+    )
 
 
 def test_the_table_sorts_and_turns_its_pages(look, whole, model, new):
@@ -273,6 +328,11 @@ def test_the_table_sorts_and_turns_its_pages(look, whole, model, new):
     assert seen.cells("who")[-1] == "20199"
     assert seen.page.is_disabled("#next")
     assert seen.page.text_content("#page") == "page 8 of 8"
+    assert seen.page.text_content("#status").endswith(
+        " The table has rows 176 to 200 of 200, page 8; the download has all."
+    )
+    seen.search("20017")
+    assert "The table has" not in seen.page.text_content("#status")
 
 
 def test_the_download_is_what_run_writes(look, whole, model, new):
@@ -310,8 +370,11 @@ def test_several_treatments(look, folder, new):
     columns, _ = seen.downloaded()
     for column, values in expected(model, new, 0.1, "placebo").items():
         np.testing.assert_array_equal(numbers(columns[column]), values)
+    said = " ".join(seen.page.text_content("main").split())
+    assert "All are against placebo. For others make the report anew with another --control." in said
+    assert "each interval is promised by itself: that those of one person, for the outcomes and for the effects" in said
     for label in labels:
-        assert len(seen.cells(f"interval under {label}")) == 25
+        assert len(seen.cells(f"its interval, under {label}")) == 25
 
 
 def test_infinite_intervals_are_shown_as_such(look, folder, new):
@@ -320,13 +383,18 @@ def test_infinite_intervals_are_shown_as_such(look, folder, new):
     path = folder / "infinite.html"
     write_report(path, model, new)
     seen = look(path)
-    assert set(seen.cells("interval of the effect")) == {"−∞ to ∞"}
+    assert set(seen.cells("its interval, of the effect")) == {"−∞ to ∞"}
     assert "200 intervals are infinite and drawn to the edge" in seen.page.text_content("#effects-note")
     assert "200 of 200 rows have an infinite interval for an outcome" in seen.page.text_content("#trust")
     assert set(seen.downloaded()[0]["y_drug_upper"]) == {"inf"}
     assert "NaN" not in seen.page.inner_html("#effects-chart")
+    places = seen.page.eval_on_selector_all(
+        "#rows .bar rect:last-child", "all => all.map(each => Number(each.getAttribute('x')) + 1)"
+    )
+    points = expected(model, new, 0.05)["effect_placebo_vs_drug"][:25]
+    np.testing.assert_allclose(places, 50 + 48 * points / np.abs(points).max(), rtol=1e-9)
     seen.slide_to(0.5)
-    assert "∞" not in seen.cells("interval of the effect")[0]
+    assert "∞" not in seen.cells("its interval, of the effect")[0]
 
 
 def test_empty_intervals_are_shown_as_such(look, folder, new):
@@ -343,7 +411,7 @@ def test_empty_intervals_are_shown_as_such(look, folder, new):
     empty = np.isnan(expected(model, new, 0.5)["effect_placebo_vs_drug_lower"])
     assert empty.any()
     assert [text == "" for text in columns["effect_placebo_vs_drug_lower"]] == empty.tolist()
-    assert "empty" in seen.cells("interval of the effect")
+    assert "empty" in seen.cells("its interval, of the effect")
     assert f"{empty.sum()} intervals are empty and not drawn" in seen.page.text_content("#effects-note")
 
 
@@ -356,10 +424,24 @@ def test_one_row_of_any_size(look, folder, scale):
     write_report(path, model, new)
     seen = look(path)
     assert seen.page.title() == "Intervals for 1 individual"
+    assert seen.page.text_content("#status").startswith("1 of 1 row chosen; ")
+    assert "intervals of 1 row," in seen.page.text_content("#effects-title")
     effect = expected(model, new, 0.1)["effect_placebo_vs_drug"][0]
     (told,) = seen.cells("effect")
     assert float(told.replace("−", "-").replace(",", "")) == pytest.approx(effect, rel=0.01)
     assert widths_of(seen) == [1280, 1280]
+
+
+def test_small_effects_on_large_outcomes_show_their_digits(look, folder, new):
+    X, y, treatment, trial = study_of()
+    model = fitted(study=Study(X, 1000 + y / 100, treatment, trial))
+    path = folder / "fine.html"
+    write_report(path, model, new)
+    seen = look(path)
+    found = expected(model, new, 0.1)["effect_placebo_vs_drug"]
+    told = np.array([float(text.replace("−", "-")) for text in seen.cells("effect")])
+    assert np.median(np.abs(told / found[:25] - 1)) < 0.005
+    assert seen.cells("under drug")[0].startswith(("999.", "1,000."))
 
 
 def test_an_arm_without_observational_rows(look, folder, new):
@@ -491,7 +573,7 @@ def test_the_keyboard_is_enough(look, whole):
     page.wait_for_function("() => document.getElementById('status').textContent.includes('79 % intervals')")
     tab_to("[name=group]")
     page.keyboard.press("ArrowRight")
-    assert "rows surely better under placebo shown" in page.text_content("#status")
+    assert "rows surely better under placebo chosen" in page.text_content("#status")
     tab_to("#search")
     page.keyboard.type("Öst")
     page.wait_for_function("() => document.getElementById('status').textContent.includes('Öst')")
@@ -511,6 +593,13 @@ def test_what_changes_is_announced_and_charts_have_words(look, whole):
     counts = [int(count) for count in re.findall(r"(\d+) (?:surely|undecided)", said)]
     assert sum(counts) == 200
     assert len(seen.page.query_selector_all("#effects-numbers tbody tr")) == 7
+    names = seen.page.eval_on_selector_all(
+        "#rows thead button[aria-label]", "all => all.map(each => [each.getAttribute('aria-label'), each.textContent])"
+    )
+    assert len(names) == 3
+    assert all(text in name for name, text in names)  # who says what they see is understood
+    seen.page.click("#next")
+    assert "The table has rows 26 to 50 of 200, page 2;" in seen.page.text_content("#status")
     landmarks = seen.page.eval_on_selector_all("header, nav, main, footer", "all => all.map(each => each.localName)")
     assert landmarks == ["header", "nav", "main", "footer"]
 
@@ -526,6 +615,20 @@ def test_it_prints(look, whole):
     assert seen.page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
     assert not seen.page.is_visible("#controls")
     assert seen.page.is_visible("#rows tbody tr")
+    assert "The table has rows 1 to 25 of 200, page 1; the download has all." in seen.page.inner_text("#status")
+
+
+def test_charts_are_drawn_anew_for_paper(look, whole):
+    seen = look(whole, **PHONE)
+
+    def widths():
+        return set(seen.page.eval_on_selector_all(".chart svg", "all => all.map(each => each.getAttribute('width'))"))
+
+    before = widths()
+    seen.page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+    assert widths() == {"660"} != before
+    seen.page.evaluate("window.dispatchEvent(new Event('afterprint'))")
+    assert widths() == before
 
 
 def test_ten_thousand_individuals_within_two_seconds(look, many):

@@ -115,7 +115,7 @@
   const stepLevel = () => `each step at ${data.armAlpha}`;
 
   function effectsTitle(count) {
-    const rows = `of ${whole.format(count)} rows`;
+    const rows = `of ${counted(count, "row")}`;
     const level =
       data.armAlpha !== null
         ? `intervals ${rows}, ${stepLevel()}`
@@ -144,15 +144,16 @@
     now = { answered, effects, group, counts };
   }
 
+  const spaced = (text) => text.replace(/\s+/g, " ").trim();
   let haystack;
   function matches(row, needle) {
     haystack ??= new Array(n);
-    haystack[row] ??= columns.map((column) => column.at(row) ?? "").join("\n").toLowerCase();
+    haystack[row] ??= columns.map((column) => spaced(column.at(row) ?? "")).join("\0").toLowerCase();
     return haystack[row].includes(needle);
   }
 
   function select() {
-    const needle = state.search.trim().toLowerCase();
+    const needle = spaced(state.search).toLowerCase();
     const rows = [];
     for (let i = 0; i < n; i++) {
       if (state.group !== "all" && now.group[i] !== state.group) continue;
@@ -197,12 +198,19 @@
 
   // Text.
 
-  let decimals = 2;
+  // Decimals that show four digits of a typical outcome, and three of a typical effect and width. What is smaller than the
+  // outcomes by more than nine digits is taken for a rounding error.
   function chooseDecimals() {
-    const sizes = arms.flatMap((arm) => Array.from(arm.point.slice(0, 400), Math.abs)).filter((size) => size > 0);
-    sizes.sort((a, b) => a - b);
-    const typical = sizes.length ? sizes[sizes.length >> 1] : 1;
-    decimals = Math.min(12, Math.max(0, 3 - Math.floor(Math.log10(typical))));
+    const typical = (values, least) => {
+      const sizes = values.flatMap((each) => Array.from(each.slice(0, 400), Math.abs)).filter((size) => size > least && size < Infinity);
+      return sizes.sort((a, b) => a - b)[sizes.length >> 1];
+    };
+    const needed = (size, digits) => (size === undefined ? 0 : digits - 1 - Math.floor(Math.log10(size)));
+    const outcome = typical(arms.map((arm) => arm.point), 0);
+    const least = 1e-9 * (outcome ?? 0);
+    const effects = data.contrasts.map((_, number) => effect(number).point);
+    const widths = arms.map((_, number) => outcomes(number)).map(({ lower, upper }) => upper.map((end, i) => end - lower[i]));
+    const decimals = Math.min(12, Math.max(0, needed(outcome, 4), needed(typical(effects, least), 3), needed(typical(widths, least), 3)));
     formatter = new Intl.NumberFormat("en-US", { minimumFractionDigits: decimals, maximumFractionDigits: decimals });
   }
   let formatter;
@@ -216,7 +224,14 @@
     return /[1-9]/.test(text) ? text : text.replace("−", "");
   }
 
-  const toldInterval = (lower, upper) => (Number.isNaN(lower) ? "empty" : `${told(lower)} to ${told(upper)}`);
+  // Ends of a discrete outcome are declared values, and those of its effects differences of them: written as such.
+  const declared = new Intl.NumberFormat("en-US", { maximumSignificantDigits: 12, useGrouping: false });
+  const toldEnd = (value, exact) => (exact && Number.isFinite(value) ? declared.format(value + 0).replace("-", "−") : told(value));
+  function toldInterval(lower, upper, exact) {
+    if (Number.isNaN(lower)) return "empty";
+    return exact && lower === upper ? toldEnd(lower, exact) : `${toldEnd(lower, exact)} to ${toldEnd(upper, exact)}`;
+  }
+  const counted = (count, one, many = `${one}s`) => `${whole.format(count)} ${count === 1 ? one : many}`;
   const percent = (share) => `${Number((100 * share).toPrecision(10))} %`;
   const short = (text, most) => (text.length > most ? `${text.slice(0, most - 1)}…` : text);
 
@@ -235,13 +250,13 @@
     const own = columns.map((column, number) => ({ column, key: `own:${number}`, text: column.name }));
     const answers = data.labels.flatMap((label, number) => [
       { key: `point:${number}`, text: `under ${label}`, number: true },
-      { key: `ends:${number}`, text: "its interval", number: true, name: `interval under ${label}` },
+      { key: `ends:${number}`, text: "its interval", number: true, name: `its interval, under ${label}` },
     ]);
     return [
       { key: "row", text: "row", number: true },
       ...own.filter((each) => !each.column.covariate),
       { key: "effect:", text: "effect", number: true },
-      { key: "interval:", text: "its interval", number: true, name: "interval of the effect" },
+      { key: "interval:", text: "its interval", number: true, name: "its interval, of the effect" },
       { key: null, text: "around 0", bar: true },
       { key: "group:", text: "says" },
       ...answers,
@@ -294,6 +309,10 @@
     );
     const pages = Math.max(1, Math.ceil(shown.length / PAGE_ROWS));
     $("page").textContent = `page ${whole.format(state.page + 1)} of ${whole.format(pages)}`;
+    const needle = state.search.trim();
+    const whose = `${state.group === "all" ? "" : ` ${surely(state.group)}`}${needle ? ` with “${needle}”` : ""}`;
+    const held = shown.length > rows.length ? ` The table has rows ${whole.format(first + 1)} to ${whole.format(first + rows.length)} of ${whole.format(shown.length)}, page ${whole.format(state.page + 1)}; the download has all.` : "";
+    $("status").textContent = `${whole.format(shown.length)} of ${counted(n, "row")}${whose} chosen; ${levelsTold()}${held}`;
     for (const id of ["first", "previous"]) $(id).disabled = state.page === 0;
     for (const id of ["next", "last"]) $(id).disabled = state.page >= pages - 1;
   }
@@ -306,9 +325,9 @@
     if (head.bar) cell.append(bar(row, scale));
     else if (kind === "row") cell.textContent = whole.format(row + 1);
     else if (kind === "effect") cell.textContent = told(now.effects.point[row]);
-    else if (kind === "interval") cell.textContent = toldInterval(now.effects.lower[row], now.effects.upper[row]);
+    else if (kind === "interval") cell.textContent = toldInterval(now.effects.lower[row], now.effects.upper[row], data.discrete.effects);
     else if (kind === "point") cell.textContent = told(answered.point[row]);
-    else if (kind === "ends") cell.textContent = toldInterval(answered.lower[row], answered.upper[row]);
+    else if (kind === "ends") cell.textContent = toldInterval(answered.lower[row], answered.upper[row], data.discrete.outcomes);
     else if (kind === "group") {
       const group = GROUPS[now.group[row]];
       cell.append(element("span", `${group.sign} `, { ariaHidden: "true" }), group.says());
@@ -323,7 +342,8 @@
   }
 
   function barScale(rows) {
-    const ends = rows.flatMap((row) => [now.effects.lower[row], now.effects.upper[row]]).filter(Number.isFinite);
+    const { lower, upper, point } = now.effects;
+    const ends = rows.flatMap((row) => [lower[row], upper[row], point[row]]).filter(Number.isFinite);
     const reach = Math.max(...ends.map(Math.abs), 0) || 1;
     return (value) => 50 + 48 * Math.max(-1, Math.min(1, value / reach));
   }
@@ -348,8 +368,12 @@
 
   // Charts.
 
+  // While it is printed, charts are as wide as a sheet of A4 has room for, whatever the window.
+  const PAPER = 660;
+  let paper = null;
+
   function draw(box, options) {
-    const width = Math.max(260, Math.floor(box.clientWidth));
+    const width = paper ?? Math.max(260, Math.floor(box.clientWidth));
     const chart = Plot.plot({ width, style: { background: "none", fontSize: "12px" }, ...options(width) });
     chart.setAttribute("aria-hidden", "true"); // the box around it has the words
     box.replaceChildren(chart);
@@ -410,9 +434,9 @@
     const said = [];
     if (!rows.length) said.push("No row to draw.");
     else if (one) said.push(`Each line is one row’s interval, its mark the predicted effect: ${Object.keys(GROUPS).map((group) => `${GROUPS[group].sign} ${surely(group)}`).join(", ")}.`);
-    else said.push(`The band reaches from the lower to the upper ends, the line is the predicted effect; each step is the middle of about ${Math.round(rows.length / steps)} rows.`);
-    if (infinite) said.push(`${whole.format(infinite)} intervals are infinite and drawn to the edge.`);
-    if (rows.length < shown.length) said.push(`${whole.format(shown.length - rows.length)} intervals are empty and not drawn.`);
+    else said.push(`The band reaches from the lower to the upper ends, the line is the predicted effect; each step is the middle of about ${counted(Math.round(rows.length / steps), "row")}.`);
+    if (infinite) said.push(`${counted(infinite, "interval is", "intervals are")} infinite and drawn to the edge.`);
+    if (rows.length < shown.length) said.push(`${counted(shown.length - rows.length, "interval is", "intervals are")} empty and not drawn.`);
     $("effects-note").textContent = said.join(" ");
     effectNumbers(rows);
   }
@@ -425,7 +449,8 @@
       const row = rows[Math.round(share * (rows.length - 1))];
       const line = element("tr");
       line.append(element("th", share === 0 ? "smallest effect" : share === 1 ? "largest effect" : `after ${percent(share)} of the rows`, { scope: "row" }));
-      for (const text of [whole.format(row + 1), ...["point", "lower", "upper"].map((end) => told(now.effects[end][row]))]) line.append(element("td", text, { className: "n" }));
+      const ends = ["lower", "upper"].map((end) => toldEnd(now.effects[end][row], data.discrete.effects));
+      for (const text of [whole.format(row + 1), told(now.effects.point[row]), ...ends]) line.append(element("td", text, { className: "n" }));
       return line;
     });
     const body = element("tbody");
@@ -498,6 +523,11 @@
     drawWeights();
   };
 
+  const drawCharts = () => {
+    drawEffects();
+    fixedCharts();
+  };
+
   // Download: the columns of `confide run`, the rows as they are shown.
 
   function quoted(value) {
@@ -534,6 +564,14 @@
     for (const box of document.querySelectorAll("[data-side]")) box.textContent = sideName(box.dataset.side);
   }
 
+  // The slider moves intervals; what else the page says was made for the report's own level.
+  function showMoved() {
+    for (const box of document.querySelectorAll(".moved")) {
+      box.hidden = alpha() === data.alpha;
+      box.textContent = `Shown at α = ${alpha()}; the promise, coverage and warnings on this page are for α = ${data.alpha}.`;
+    }
+  }
+
   function showCounts() {
     for (const box of document.querySelectorAll("[data-count]")) box.textContent = whole.format(now.counts[box.dataset.count]);
     const told = $("alpha-told");
@@ -547,16 +585,13 @@
     select();
     drawHead();
     drawBody();
-    const whose = state.group === "all" ? "" : ` ${surely(state.group)}`;
-    const needle = state.search.trim();
-    $("status").textContent =
-      `${whole.format(shown.length)} of ${whole.format(n)} rows${whose}${needle ? ` with “${needle}”` : ""} shown; ${levelsTold()}`;
     drawEffects();
   }
 
   function showAll() {
     recompute();
     showNames();
+    showMoved();
     showCounts();
     showRows();
   }
@@ -615,11 +650,14 @@
     window.addEventListener("resize", () => {
       if (window.innerWidth === width) return;
       width = window.innerWidth;
-      soon(() => {
-        drawEffects();
-        fixedCharts();
-      });
+      soon(drawCharts);
     });
+    for (const [event, room] of [["beforeprint", PAPER], ["afterprint", null]]) {
+      window.addEventListener(event, () => {
+        paper = room;
+        drawCharts();
+      });
+    }
   }
 
   chooseDecimals();

@@ -27,12 +27,14 @@ from confide.report.parameters import changed_parameters
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from confide.counterfactual import CounterfactualIntervals
     from confide.scale import Answered
     from confide.study import Study
 
+# So many values of a discrete outcome are told one by one.
+MOST_LISTED = 10
 SCRIPTS = ("vendor/d3.min.js", "vendor/plot.umd.min.js", "page.js")
 LICENCES = {
     "D3": "vendor/LICENSE.d3.txt",
@@ -105,6 +107,9 @@ def write_page(
     columns, left_out = fitting(individuals.carried.slice(0, rows), individuals.covariates)
     alpha = float(next(iter(model.arms_.values())).alpha)
     arms = list(model.diagnostics_.values())
+    values = next(iter(model.arms_.values())).outcome_values
+    # Only the difference of two arms has ends that are differences of values.
+    discrete_effects = values is not None and model.effect_.arms_at_level() is not None
     promised = effect_promise(arms[0], model.effect, float(model.step_alpha()))
     arm_alpha = None if model.arm_alpha is None else float(model.arm_alpha)
     data = {
@@ -117,6 +122,7 @@ def write_page(
         "answers": answer_columns(model, control),
         "labels": [str(label) for label in model.arms_],
         "lowerIsBetter": lower_is_better,
+        "discrete": {"outcomes": values is not None, "effects": discrete_effects},
         "coverage": _coverage(evidence),
         "weights": [
             {
@@ -137,6 +143,8 @@ def write_page(
         changed=changed_parameters(next(iter(model.arms_.values()))),
         contrasts=[(str(treated), str(against)) for treated, against in contrasts(model, control)],
         counted=individuals.counted,
+        outcome_values=_listed(values),
+        discrete_effects=discrete_effects,
         data=Markup(as_json(data)),  # noqa: S704  (escaped there)
         effect=model.effect,
         effect_promise=promised,
@@ -168,6 +176,14 @@ def _coverage(evidence: Evidence | None) -> list[dict[str, Any]]:
         for each in evidence.compared
         for arm in each.arms
     ]
+
+
+def _listed(values: Iterable[float] | None) -> str:
+    """Return the values of an outcome in words, the first and the last of many; empty without any."""
+    told = [] if values is None else [f"{value:.12g}".replace("-", "−") for value in sorted(map(float, values))]
+    if len(told) > MOST_LISTED:
+        told = [*told[:3], "…", told[-1]]
+    return ", ".join(told)
 
 
 @cache
