@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from rich.cells import cell_len
 
 from confide import METHODS, __version__, load
 from confide.cli import main
@@ -399,7 +400,7 @@ def test_reproduce_shows_ours_beside_the_papers(small, confide):
     assert wcp[4] == "0.222±0.007"
     assert sum(line[:2] == ["wtcp-dr,", "refits"] for line in lines) == 3
     assert "…" not in out
-    assert max(map(len, out.splitlines())) <= 80
+    assert max(map(cell_len, out.splitlines())) <= 80
     assert names(small / "reproduction") == ["parts", "table2.csv", "times.csv"]
     before = (small / "reproduction" / "table2.csv").read_bytes()
     status, again, _ = confide("reproduce", "table2", "--seeds", "2", "--jobs", "1")
@@ -419,7 +420,7 @@ def test_reproduce_all(small, confide):
     assert out.count("SIMULATED ratings, not") == 2
     assert "∞ (100%)" in out
     assert "no claim" in out
-    assert max(map(len, out.splitlines())) <= 80
+    assert max(map(cell_len, out.splitlines())) <= 80
     assert "…" not in out
     status, out, err = confide("reproduce", "all", "--seeds", "1", "--jobs", "1", "--out", "here", "--coat", "coat")
     assert (status, err) == (0, "")
