@@ -372,7 +372,10 @@ def test_several_treatments(look, folder, new):
         np.testing.assert_array_equal(numbers(columns[column]), values)
     said = " ".join(seen.page.text_content("main").split())
     assert "All are against placebo. For others make the report anew with another --control." in said
-    assert "each interval is promised by itself: that those of one person, for the outcomes and for the effects" in said
+    assert (
+        "Each interval is promised by itself, not that all of one person's, for the outcomes and for the effects"
+        in said
+    )
     for label in labels:
         assert len(seen.cells(f"its interval, under {label}")) == 25
 
