@@ -1,0 +1,38 @@
+"""A folder with a small study, and commands that run in it."""
+
+import sys
+
+import pytest
+
+from commands import write
+from confide.cli import main
+from tables import covariates, fitted_model, people
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A folder with the files of a study, a fitted model, and nothing else; it is the current one."""
+    monkeypatch.chdir(tmp_path)
+    for name, table in (("obs", people(240, 0)), ("trial", people(80, 1)), ("new", covariates(people(30, 2)))):
+        write(f"{name}.csv", table)
+    return tmp_path
+
+
+@pytest.fixture
+def model(folder):
+    fitted_model().save(folder / "model.confide")
+    return folder / "model.confide"
+
+
+@pytest.fixture
+def confide(monkeypatch, capfd):
+    """Run a command in this process; return its status, output and errors."""
+
+    def run(*arguments):
+        monkeypatch.setattr(sys, "argv", ["confide", *map(str, arguments)])
+        with pytest.raises(SystemExit) as left:
+            main()
+        out, err = capfd.readouterr()
+        return left.value.code, out, err
+
+    return run

@@ -1,0 +1,228 @@
+"""What is asked for comes out."""
+
+import io
+import json
+import subprocess
+import sys
+
+import pyarrow as pa
+import pytest
+
+from commands import QUICK, STUDY, names, write
+from confide import METHODS, __version__, load
+from confide.experiments import held_out
+from confide.formats import read_file
+from tables import people
+
+
+def test_help_lists_the_commands(confide):
+    for arguments in ([], ["--help"]):
+        status, out, err = confide(*arguments)
+        assert (status, err) == (0, "")
+        for command in ("run", "predict", "report", "compare", "diagnose", "methods", "demo", "reproduce"):
+            assert f"\n  {command} " in out
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["run", "--help"], ["--version"]])
+def test_help_needs_no_numbers(arguments):
+    """Neither numpy nor scikit-learn nor pyarrow is imported: help is instant."""
+    code = f"""
+import sys
+from confide.cli import main
+sys.argv = ["confide", *{arguments!r}]
+try:
+    main()
+except SystemExit as left:
+    assert not left.code
+heavy = {{"numpy", "sklearn", "scipy", "pyarrow", "narwhals", "skops"}} & set(sys.modules)
+assert not heavy, heavy
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_version(confide):
+    assert confide("--version") == (0, f"confide {__version__}\n", "")
+
+
+def test_run_answers_and_keeps_the_model(folder, confide):
+    status, out, err = confide(
+        "run", *STUDY, *QUICK, "--predict", "new.csv", "--out", "out.csv", "--save", "model.confide", "--alpha", "0.2"
+    )
+    assert (status, err) == (0, "")
+    table = read_file("out.csv")
+    assert table.column_names == [
+        *["who", "age", "town", "joined", "smoker"],
+        *[f"y_{label}{end}" for label in ("drug", "placebo") for end in ("", "_lower", "_upper")],
+        *[f"effect_placebo_vs_drug{end}" for end in ("", "_lower", "_upper")],
+    ]
+    assert table["who"].to_pylist() == list(range(20_000, 20_030))
+    assert "naive at alpha = 0.2" in out
+    assert "30 rows answered, in out.csv" in out
+    assert "confide predict model.confide" in out
+    model = load("model.confide")
+    assert list(model.encoder_.feature_names_in_) == ["age", "town", "joined", "smoker"]
+    assert names(folder) == ["model.confide", "new.csv", "obs.csv", "out.csv", "trial.csv"]
+
+
+def test_predict_gives_what_run_gave(folder, confide):
+    confide("run", *STUDY, *QUICK, "--predict", "new.csv", "--out", "out.csv", "--save", "model.confide")
+    status, out, err = confide("predict", "model.confide", "new.csv", "--out", "again.csv")
+    assert (status, err) == (0, "")
+    assert "30 rows answered, in again.csv" in out
+    assert (folder / "again.csv").read_bytes() == (folder / "out.csv").read_bytes()
+
+
+def test_a_seed_decides_everything(folder, confide):
+    for out, seed in (("a.csv", 1), ("b.csv", 1), ("c.csv", 2)):
+        confide("run", *STUDY, *QUICK, "--predict", "new.csv", "--out", out, "--save", f"{out}.confide", "--seed", seed)
+    first, second, third = [(folder / f"{name}.csv").read_bytes() for name in "abc"]
+    assert first == second != third
+    assert (folder / "a.csv.confide").read_bytes() == (folder / "b.csv.confide").read_bytes()
+
+
+def test_identifiers_are_no_covariates(folder, confide):
+    """With or without a telling identifier the answers are the same."""
+    confide("run", *STUDY, *QUICK, "--predict", "new.csv", "--out", "with.parquet")
+    for name in ("obs", "trial"):
+        write(f"{name}.csv", read_file(f"{name}.csv").drop_columns(["who"]))
+    confide("run", *STUDY[:-2], *QUICK, "--predict", "new.csv", "--out", "without.parquet")
+    assert (folder / "with.parquet").read_bytes() == (folder / "without.parquet").read_bytes()
+
+
+def test_without_out_the_rows_go_to_standard_output_and_words_to_error(confide, model):
+    status, out, err = confide("predict", model, "new.csv")
+    assert status == 0
+    assert out.splitlines()[0].startswith("who,age,town,joined,smoker,y_drug")
+    assert len(out.splitlines()) == 31
+    assert "30 rows answered." in err
+    status, out, err = confide("run", *STUDY, *QUICK, "--predict", "new.csv", "--out", "-")
+    assert len(out.splitlines()) == 31
+    assert "naive at alpha" in err
+
+
+def test_rows_from_standard_input(folder, confide, model, monkeypatch):
+    raw = io.BufferedReader(io.BytesIO((folder / "new.csv").read_bytes()))
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(raw))
+    status, out, _ = confide("predict", model, "-")
+    assert status == 0
+    assert out == confide("predict", model, "new.csv")[1]
+
+
+def test_another_level_without_a_new_fit(confide, model):
+    widths = []
+    for alpha in ("0.05", "0.2"):
+        confide("predict", model, "new.csv", "--out", "out.parquet", "--alpha", alpha)
+        table = read_file("out.parquet")
+        widths.append(table["y_drug_upper"].to_numpy() - table["y_drug_lower"].to_numpy())
+    assert (widths[0] > widths[1]).all()
+
+
+@pytest.mark.usefixtures("folder")
+def test_discrete_outcomes_and_another_control(confide):
+    for name, n, seed in (("obs", 240, 0), ("trial", 80, 1)):
+        table = people(n, seed)
+        write(f"{name}.csv", table.set_column(6, "y", pa.array((table["y"].to_numpy() > 5).astype(float))))
+    status, out, _ = confide(
+        *["run", *STUDY, *QUICK, "--predict", "new.csv", "--out", "out.parquet", "--outcome-values", "0,1"],
+        *["--control", "placebo", "--alpha", "0.2"],
+    )
+    assert status == 0
+    assert "Covariates: age (numbers); town (categories); joined (dates); smoker (booleans)." in out
+    assert "Effect of drug against placebo: its interval is" in out
+    table = read_file("out.parquet")
+    assert set(table["y_drug_lower"].drop_null().to_pylist()) <= {0.0, 1.0}
+    assert "effect_drug_vs_placebo_upper" in table.column_names
+
+
+def test_json_is_for_machines(confide, model):
+    status, out, err = confide("predict", model, "new.csv", "--out", "out.csv", "--json")
+    assert (status, err) == (0, "")
+    assert json.loads(out)["answered"]["rows"] == 30
+    status, out, _ = confide("run", *STUDY, *QUICK, "--predict", "new.csv", "--out", "out.csv", "--json")
+    told = json.loads(out)
+    assert told["arms"]["drug"]["method"] == "naive"
+    assert sum(told["answered"]["signs"]["placebo vs drug"].values()) == 30
+    assert told["saved"] is None
+    assert [record["name"] for record in json.loads(confide("methods", "--json")[1])] == list(METHODS)
+
+
+@pytest.mark.usefixtures("folder")
+def test_an_infinite_number_is_text_in_json(confide, monkeypatch):
+    """JSON has no infinity; whoever reads it gets "inf"."""
+    monkeypatch.setattr(held_out, "METHODS", {"naive": METHODS["naive"]})
+    monkeypatch.setattr(held_out.compare_on_held_out, "__defaults__", (["naive"],))
+    status, out, _ = confide("compare", *STUDY, "--alpha", "0.001", "--json")
+    assert status == 0
+    assert [arm["width"] for arm in json.loads(out)[0]["arms"]] == ["inf", "inf"]
+
+
+def test_warnings_are_notes_each_once(confide, model):
+    strange = read_file("new.csv").set_column(1, "age", pa.array([900.0] * 30))
+    write("strange.csv", strange)
+    status, _, err = confide("predict", model, "strange.csv", "--out", "out.csv")
+    assert status == 0
+    assert err.count("note: ") == 1
+    assert "new rows look unlike the trial's" in err
+    assert "age" in err
+
+
+def test_methods_shows_names_and_promises(confide, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "400")
+    _, out, _ = confide("methods")
+    for record in METHODS.values():
+        assert f"\n{record.name}\n" in f"\n{out}"
+        assert record.promise in out
+        assert record.uses in out
+
+
+@pytest.mark.usefixtures("folder")
+def test_compare_shows_every_method(confide, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    status, out, err = confide("compare", *STUDY)
+    assert (status, err) == (0, "")
+    for name in METHODS:
+        assert f" {name} " in out
+    assert "Treatment drug: 90 % intervals" in out
+    assert "On 30% of the trial's rows" in out
+
+
+@pytest.mark.usefixtures("folder")
+def test_diagnose_tests_for_hidden_confounding(confide):
+    write("obs.csv", people(240, 0, shift=3.0))
+    status, out, err = confide("diagnose", *STUDY, *QUICK, "--alpha", "0.2")
+    assert (status, err) == (0, "")
+    assert "naive at alpha = 0.2" in out
+    assert out.count(": a difference is seen (p = ") == 2
+    assert out.count("estimated: +") == 2
+    told = json.loads(confide("diagnose", *STUDY, *QUICK, "--alpha", "0.2", "--json")[1])
+    assert [test["treatment"] for test in told["hidden_confounding"]] == ["drug", "placebo"]
+
+
+def test_the_demo_tells_the_story_and_the_next_command(tmp_path, confide, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "100")
+    status, out, err = confide("demo", "--files", "pupils")
+    assert (status, err) == (0, "")
+    assert names(tmp_path) == ["pupils", "report.html"]
+    assert names(tmp_path / "pupils") == ["new.csv", "observational.csv", "trial.csv"]
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "<title>Intervals for 1,000 individuals</title>" in page
+    assert "On 1,000 pupils who are neither in the trial nor in the observational table." in page
+    for name in ("naive", "transfer-centred", "pooled-dr", "wcp"):
+        assert f'<th scope="row">{name}' in page
+    assert "report.html, in a browser" in out
+    for what in ("observational alone", "trial alone", "confide, with both", "≥ 90 %", "nothing"):
+        assert what in out
+    command = out[out.index("  confide run") :].replace("\\\n", " ").split()
+    status, out, _ = confide(*command[1:])
+    assert status == 0
+    assert "1,000 rows answered, in intervals.csv" in out
+
+
+@pytest.mark.usefixtures("folder")
+def test_treatments_whose_names_look_like_markup(confide):
+    for name, n, seed in (("obs", 240, 0), ("trial", 80, 1)):
+        write(f"{name}.csv", people(n, seed, labels=("[bold]", "[/red]")))
+    assert confide("run", *STUDY, *QUICK, "--predict", "new.csv", "--out", "out.csv")[0] == 0
+    assert "y_[/red]_lower" in read_file("out.csv").column_names

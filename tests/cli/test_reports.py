@@ -1,0 +1,95 @@
+"""Reports by command: of a run, and of a saved model."""
+
+import io
+import json
+import sys
+
+import pytest
+
+from commands import QUICK, STUDY, names
+from confide import METHODS
+from confide.report import evidence
+
+
+@pytest.fixture
+def two_methods(monkeypatch):
+    """Reports measure these methods only: others take their time."""
+    monkeypatch.setattr(evidence, "METHODS", {name: METHODS[name] for name in ("naive", "wcp")})
+
+
+@pytest.mark.usefixtures("two_methods")
+def test_run_writes_a_report(folder, confide):
+    status, out, err = confide(
+        *["run", *STUDY, *QUICK, "--predict", "new.csv", "--out", "out.csv", "--report", "report.html"],
+        *["--alpha", "0.3", "--lower-is-better"],
+    )
+    assert (status, err) == (0, "")
+    assert "Report: report.html, to be opened in a browser." in out
+    assert names(folder) == ["new.csv", "obs.csv", "out.csv", "report.html", "trial.csv"]
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    assert "<title>Intervals for 30 individuals</title>" in page
+    assert "takes a <strong>smaller</strong>" in page
+    for name in ("naive", "wcp"):
+        assert f'<th scope="row">{name}' in page
+    assert "p-value" in page
+    told = json.loads(
+        confide(
+            *["run", *STUDY, *QUICK, "--predict", "new.csv", "--out", "out.csv", "--report", "report.html", "--json"]
+        )[1]
+    )
+    assert told["report"] == "report.html"
+
+
+@pytest.mark.usefixtures("two_methods")
+def test_a_report_on_a_saved_model(folder, confide, model):
+    """Without the tables it says how to get the rest; with them it has it. An old page is replaced whole."""
+    status, out, err = confide("report", model, "--predict", "new.csv", "--control", "placebo", "--alpha", "0.4")
+    assert (status, err) == (0, "")
+    assert "30 rows answered, in new.html" in out
+    assert "Effect of drug against placebo: its interval is" in out
+    before = (folder / "new.html").read_text(encoding="utf-8")
+    assert "Not measured: a saved model holds no tables" in before
+    assert "<strong>transfer-centred</strong> at α = 0.4" in before
+    status, out, err = confide("report", model, "--predict", "new.csv", *STUDY, "--out", "new.html", "--json")
+    assert (status, err) == (0, "")
+    assert json.loads(out) == {"answered": json.loads(out)["answered"], "report": "new.html"}
+    assert json.loads(out)["answered"]["rows"] == 30
+    after = (folder / "new.html").read_text(encoding="utf-8")
+    assert "Not measured" not in after
+    assert "this report’s method</small>" in after
+    assert names(folder) == ["model.confide", "new.csv", "new.html", "obs.csv", "trial.csv"]
+
+
+def test_a_report_without_a_name_leaves_the_one_of_run_alone(folder, confide, model, monkeypatch):
+    """It is called as the rows' file is, in the folder of the caller; rows of a stream have no name."""
+    (folder / "report.html").write_text("of run --report")
+    (folder / "deep").mkdir()
+    (folder / "new.csv").rename(folder / "deep" / "later.csv")
+    status, out, _ = confide("report", model, "--predict", "deep/later.csv")
+    assert status == 0
+    assert "in later.html." in out
+    assert names(folder) == ["deep", "later.html", "model.confide", "obs.csv", "report.html", "trial.csv"]
+    assert (folder / "report.html").read_text() == "of run --report"
+    rows = (folder / "deep" / "later.csv").read_bytes()
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(rows))))
+    status, out, _ = confide("report", model, "--predict", "-")
+    assert status == 0
+    assert "in report.html." in out
+
+
+def test_a_report_refuses_tables_of_other_columns(folder, confide, model):
+    without_id = [text for text in STUDY if text not in ("--id", "who")]
+    status, out, err = confide("report", model, "--predict", "new.csv", *without_id, "--out", "report.html")
+    assert (status, out) == (2, "")
+    assert "the study's covariates are not the model's: the model does not read 'who'" in err
+    assert "--id" in err
+    assert "report.html" not in names(folder)
+
+
+def test_a_report_on_rows_from_standard_input(folder, confide, model, monkeypatch):
+    confide("report", model, "--predict", "new.csv", "--out", "file.html")
+    raw = io.BufferedReader(io.BytesIO((folder / "new.csv").read_bytes()))
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(raw))
+    status, _, err = confide("report", model, "--predict", "-", "--out", "stdin.html")
+    assert (status, err) == (0, "")
+    assert (folder / "stdin.html").read_bytes() == (folder / "file.html").read_bytes()
