@@ -78,7 +78,10 @@ def _state(folder: Path, found: dict[str, Reproduced]) -> list[str]:
     times = read_rows(folder / "times.csv") if (folder / "times.csv").is_file() else []
     if set(found) <= {row["table"] for row in times}:
         seconds = sum(row["seconds"] for row in times)
-        lines.append(f"Its repetitions took {seconds / 60:,.0f} minutes by the clock, added up.")
+        lines.append(
+            f"Its repetitions took {seconds / 60:,.0f} minutes of one core, added up (`reproduction/times.csv`); "
+            "`--jobs` shares them among cores."
+        )
     return [" ".join(lines)]
 
 
