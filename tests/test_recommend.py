@@ -5,6 +5,8 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OrdinalEncoder
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from confide import CounterfactualIntervals, Transfer, load, recommend
@@ -188,6 +190,18 @@ def test_bad_parameters(params, message):
 def test_other_columns_than_user_and_item_are_refused(columns):
     with pytest.raises(ValueError, match=f"X must have 2 columns, user and item, got {columns} feature"):
         MatrixFactorization().fit(np.ones((20, columns)), np.ones(20))
+
+
+def test_text_labels_are_refused_with_a_remedy_that_works():
+    users, items = np.array(["ann", "bob", "cem"] * 20), np.array(["film", "book"] * 30)
+    X, y = np.column_stack([users, items]).astype(object), np.tile([1.0, 2, 4, 3, 5, 5], 10)
+    with pytest.raises(ValueError, match=r"must be numbers: .*'ann'.*OrdinalEncoder\("):
+        MatrixFactorization().fit(X, y)
+    encoder = OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1)
+    model = make_pipeline(encoder, MatrixFactorization(random_state=0)).fit(X, y)
+    assert model.predict(np.array([["dan", "disc"]], dtype=object)) == pytest.approx(model[-1].mean_)
+    with pytest.raises(ValueError, match=r"must be numbers: .*'ann'"):
+        model[-1].predict(X)
 
 
 def arms(data, base):

@@ -93,7 +93,7 @@ class MatrixFactorization(RegressorMixin, TransformerMixin, BaseEstimator):
     def fit(self, X: Any, y: Any) -> MatrixFactorization:
         """Learn from ratings y of the pairs in X."""
         with all_or_nothing(self):
-            X, y = validate_data(self, X, y, y_numeric=True, ensure_all_finite="allow-nan", dtype=np.float64)
+            X, y = self._numbers(X, y, y_numeric=True)
             self._check_columns(X)
             self._check_parameters()
             self.users_, user = np.unique(X[:, 0], return_inverse=True)
@@ -141,6 +141,18 @@ class MatrixFactorization(RegressorMixin, TransformerMixin, BaseEstimator):
         """Return the names of the columns of `transform`."""
         check_is_fitted(self)
         return np.array(FEATURES, dtype=object)
+
+    def _numbers(self, *data: Any, **params: Any) -> Any:
+        """Return X, and y if given, as numbers; text is refused with what to do about it."""
+        try:
+            return validate_data(self, *data, ensure_all_finite="allow-nan", dtype=np.float64, **params)
+        except ValueError as error:
+            if "could not convert string" not in str(error):
+                raise
+            raise ValueError(
+                f"users, items and ratings must be numbers: {error}. Number text labels first, for instance by "
+                "sklearn.preprocessing.OrdinalEncoder(handle_unknown='use_encoded_value', unknown_value=-1)."
+            ) from error
 
     def _check_columns(self, X: NDArray[np.float64]) -> None:
         if X.shape[1] != 2:
@@ -205,7 +217,7 @@ class MatrixFactorization(RegressorMixin, TransformerMixin, BaseEstimator):
     def _codes(self, X: Any) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """Return the places of users and items; a new label has the place after the last."""
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, ensure_all_finite="allow-nan", dtype=np.float64)
+        X = self._numbers(X, reset=False)
         return _places(self.users_, X[:, 0]), _places(self.items_, X[:, 1])
 
     def _model(self) -> Factors:
