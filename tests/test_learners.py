@@ -5,7 +5,7 @@ from sklearn.linear_model import LinearRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from confide.learners import AutoClassifier, AutoRegressor, SeenColumns, learn, prepared, seeded, sharing_fits
+from confide.learners import AutoClassifier, AutoRegressor, SeenColumns, learn, prepared, seeded
 from confide.splits import Rows
 
 
@@ -121,15 +121,3 @@ def test_candidates_are_compared_by_weight():
     assert AutoRegressor(random_state=0).fit(X, y, sample_weight=weight).name_ != "constant"
     model = learn(make_pipeline(LinearRegression()), Rows(X, y, weight), seed=0)
     np.testing.assert_allclose(model.predict([[2.0]]), 2, atol=0.01)
-
-
-def test_equal_models_on_equal_rows_are_fitted_once_while_fits_are_shared():
-    rng = np.random.default_rng(0)
-    rows = Rows(rng.standard_normal((50, 2)), rng.standard_normal(50))
-    heavier = Rows(rows.X, rows.y, np.arange(50.0))
-    with sharing_fits():
-        one, same = learn(LinearRegression(), rows, 0), learn(LinearRegression(), Rows(rows.X.copy(), rows.y), 0)
-        others = learn(LinearRegression(positive=True), rows, 0), learn(LinearRegression(), heavier, 0)
-    assert one is same
-    assert all(one is not other for other in others)
-    assert learn(LinearRegression(), rows, 0) is not one

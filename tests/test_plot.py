@@ -16,7 +16,7 @@ from sklearn.linear_model import LinearRegression
 from confide import CounterfactualIntervals, Intervals, IntervalSets, Transfer, canvas, plot
 from confide.datasets import synthetic
 from confide.diagnostics import Coverage, Weights, coverage_by_alpha, coverage_report
-from confide.experiments.held_out import Compared
+from confide.held_out import Compared
 from helpers import study_arrays
 
 LOWER, UPPER = np.array([2.0, -3.0, -1.0, 0.5]), np.array([4.0, -2.0, 1.0, 3.0])
@@ -231,10 +231,10 @@ def test_one_model_is_labelled_by_its_arms():
 def test_infinite_widths_stand_apart_and_refusals_are_named():
     infinite = replace(ARM, width=np.inf, infinite=0.034, coverage=1.0, high=1.0)
     found = [
-        Compared("naive", "", [ARM]),
-        Compared("wcp", "", [], "no observational rows"),
-        Compared("transfer", "", [infinite]),
-        Compared("wtcp-dr", "", [], "no observational rows"),
+        Compared("naive", "", [ARM], {}),
+        Compared("wcp", "", [], {}, "no observational rows"),
+        Compared("transfer", "", [infinite], {}),
+        Compared("wtcp-dr", "", [], {}, "no observational rows"),
     ]
     ax = drawn(plot.coverage(iter(found), alpha=0.1))
     assert labels(ax) == ["naive", "transfer (∞ for 3.4 %)"]
@@ -281,11 +281,11 @@ def test_many_arms_all_look_different():
     [
         ([], "no coverage to draw; a plot needs at least 1 method"),
         ({}, "no coverage to draw"),
-        ([Compared("wcp", "", [], "why")], r"1 methods refused \(wcp\)"),
+        ([Compared("wcp", "", [], {}, "why")], r"1 methods refused \(wcp\)"),
         ([0.9], "must hold Coverage, got a float: give what coverage_report"),
         ({"a": 0.9}, "must hold Coverage, got a float"),
         (7, "must hold Coverage, got a int"),
-        ([ARM, Compared("wcp", "", [ARM])], "must hold Coverage, got a Compared"),
+        ([ARM, Compared("wcp", "", [ARM], {})], "must hold Coverage, got a Compared"),
     ],
 )
 def test_what_coverage_refuses(found, message):

@@ -8,11 +8,11 @@ from rich.console import Console
 from confide.confounding import ConfoundingTest
 from confide.diagnostics import Coverage
 from confide.encoding import CategoryColumn, NumberColumn
-from confide.experiments.held_out import Compared
 from confide.experiments.reproduction.reproduce import reproduced
 from confide.experiments.story import Line, Story
 from confide.experiments.theorem import Verdict, limit_probability, paper_deltas
 from confide.experiments.theorem_study import CASES, as_row
+from confide.held_out import Compared
 from confide.screen import (
     closing,
     comparison_notes,
@@ -37,8 +37,13 @@ def coverage(label, value, width):
 
 
 FOUND = [
-    Compared("naive", "≥ 1-α", [coverage("[bold]", 0.9, 12.3456), coverage("[/red]", 0.8, float("inf"))]),
-    Compared("wcp", "none", [], "it needs observational rows."),
+    Compared(
+        "naive",
+        "≥ 1-α",
+        [coverage("[bold]", 0.9, 12.3456), coverage("[/red]", 0.8, float("inf"))],
+        {"[bold]": 50.0, "[/red]": 1.14},
+    ),
+    Compared("wcp", "none", [], {}, "it needs observational rows."),
 ]
 
 
@@ -46,9 +51,9 @@ def test_a_comparison_has_a_table_an_arm_and_a_line_a_method():
     first, second = (shown(table) for table in comparison_tables(FOUND, 0.1))
     assert "Treatment [bold]: 90 % intervals on 50 held-out trial rows" in first
     line = next(line for line in first.splitlines() if " naive " in line)
-    assert line.split() == ["naive", "0.90", "0.80", "to", "0.95", "12.35"]
+    assert line.split() == ["naive", "0.90", "0.80", "to", "0.95", "12.35", "50"]
     assert "Treatment [/red]" in second
-    assert next(line for line in second.splitlines() if " naive " in line).split()[-2:] == ["inf", "25%"]
+    assert next(line for line in second.splitlines() if " naive " in line).split()[-3:] == ["inf", "25%", "1.1"]
     assert "refuses" in next(line for line in first.splitlines() if " wcp " in line)
     assert comparison_notes(FOUND)[0] == "wcp refuses: it needs observational rows."
 
@@ -56,11 +61,13 @@ def test_a_comparison_has_a_table_an_arm_and_a_line_a_method():
 def test_a_comparison_fits_a_terminal():
     """No cell is cut or wrapped at 80 columns, however long the names of treatments."""
     arm = coverage("a programme of exercise with a very long name", 0.9, 1234.5)
-    (table,) = comparison_tables([Compared("wscp-dr*-calibrated", "", [arm, arm])], 0.004)[:1]
+    compared = Compared("wscp-dr*-calibrated", "", [arm, arm], {arm.treatment: 1234567.8})
+    (table,) = comparison_tables([compared], 0.004)[:1]
     text = shown(table, width=80)
     assert "…" not in text
     assert "99.6 % intervals" in " ".join(text.split())
     assert "0.80 to 0.95" in text
+    assert "1,234,568" in text
 
 
 @pytest.mark.parametrize(

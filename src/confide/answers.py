@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from confide.checks import examples, suggest
-from confide.learners import sharing_predictions
+from confide.sharing import sharing_predictions
 
 if TYPE_CHECKING:
     import numpy as np

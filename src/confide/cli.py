@@ -258,7 +258,7 @@ def compare(
 ) -> None:
     """Every method on held-out rows of the trial: coverage with its interval, and width."""
     check_one_standard_input(observational, trial)
-    from confide.experiments.held_out import compare_on_held_out
+    from confide.held_out import compare_on_held_out
     from confide.methods.registry import METHODS
 
     with notes():

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-import joblib
 import numpy as np
 from scipy.interpolate import BSpline
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, TransformerMixin, clone
@@ -27,6 +24,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, has_
 from threadpoolctl import threadpool_limits
 
 from confide.checks import suggest
+from confide.sharing import fit_once
 from confide.splits import Rows, spawn_seeds
 
 if TYPE_CHECKING:
@@ -307,54 +305,6 @@ def learn(base: Any, rows: Rows, seed: int) -> Any:
     model = AutoRegressor() if check_base(base) is None else base
     model = prepared(seeded(model, seed))
     return fit_once(model, rows.X, rows.y, **weights_for(model, rows.weight))
-
-
-_shared: ContextVar[dict[str, Any] | None] = ContextVar("_shared", default=None)
-
-
-@contextmanager
-def sharing_fits() -> Iterator[None]:
-    """Fit equal models on equal rows only once while the block lasts: for studies of many methods on the same data."""
-    token = _shared.set({})
-    try:
-        yield
-    finally:
-        _shared.reset(token)
-
-
-def fit_once(model: Any, *data: Any, **params: Any) -> Any:
-    """Return the model fitted on the data; inside `sharing_fits` its equal that was fitted before, if there is one."""
-    shared = _shared.get()
-    if shared is None:
-        return model.fit(*data, **params)
-    key = joblib.hash((model, data, params))
-    if key not in shared:
-        shared[key] = model.fit(*data, **params)
-    return shared[key]
-
-
-_asked: ContextVar[dict[tuple[int, int], tuple[Any, Any, Any]] | None] = ContextVar("_asked", default=None)
-
-
-@contextmanager
-def sharing_predictions() -> Iterator[None]:
-    """Ask each model only once about the same rows while the block lasts: points and intervals of several levels."""
-    token = _asked.set({})
-    try:
-        yield
-    finally:
-        _asked.reset(token)
-
-
-def predict_once(model: Any, X: NDArray[np.float64]) -> Any:
-    """Return the model's prediction; inside `sharing_predictions` the one that it gave for this very array before."""
-    asked = _asked.get()
-    if asked is None:
-        return model.predict(X)
-    key = id(model), id(X)
-    if key not in asked:
-        asked[key] = model, X, model.predict(X)  # both are kept, so that no other object takes their place
-    return asked[key][2]
 
 
 def fitted(model: Any, rows: Rows) -> Any:

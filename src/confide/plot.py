@@ -17,7 +17,7 @@ from sklearn.isotonic import isotonic_regression
 from confide.canvas import axes_or_new
 from confide.conformal.quantile import check_alpha
 from confide.diagnostics import Coverage, Weights
-from confide.experiments.held_out import Compared
+from confide.held_out import Compared
 from confide.intervals import Intervals
 
 if TYPE_CHECKING:
@@ -210,7 +210,7 @@ def coverage(
     Parameters
     ----------
     found : iterable of Compared, dict of lists of Coverage, or list of Coverage
-        What `confide.experiments.held_out.compare_on_held_out` yields, or what `coverage_report` returns: by a name of
+        What `confide.held_out.compare_on_held_out` yields, or what `coverage_report` returns: by a name of
         your choice, or of one model.
     alpha : float
         The level that was asked for, for the line at 1-α.

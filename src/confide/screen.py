@@ -13,20 +13,20 @@ from rich.table import Table
 from confide.advice import ASSUMPTIONS
 from confide.confounding import LEVEL
 from confide.experiments import theorem_study
-from confide.experiments.held_out import HELD_OUT
 from confide.experiments.reproduction.protocols import PROTOCOLS
 from confide.experiments.reproduction.summary import shown, shown_coverage
 from confide.experiments.story import ALPHA
+from confide.held_out import HELD_OUT
 from confide.methods.registry import METHODS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from confide.confounding import ConfoundingTest
-    from confide.experiments.held_out import Compared
     from confide.experiments.reproduction import Reproduced
     from confide.experiments.reproduction.summary import Line
     from confide.experiments.story import Story
+    from confide.held_out import Compared
 
 # Cells of a sweep that stand side by side in 80 columns.
 SIDE_BY_SIDE = 4
@@ -59,9 +59,9 @@ def comparison_tables(found: list[Compared], alpha: float) -> list[Table]:
     tables = []
     for number, arm in enumerate(arms):
         title = f"Treatment {escape(str(arm.treatment))}: {percent(1 - alpha)} intervals on {arm.n} held-out trial rows"
-        table = Table(title=title, title_justify="left", box=SIMPLE, pad_edge=False)
+        table = Table(title=title, title_justify="left", box=SIMPLE, pad_edge=False, padding=(0, 0, 0, 1))
         table.add_column("method", no_wrap=True)
-        for name in ("coverage", "its 95 % interval", "mean width", "infinite"):
+        for name in ("coverage", "95 % interval", "mean width", "infinite", "n_eff"):
             table.add_column(name, justify="right", no_wrap=True)
         for each in found:
             if each.refused is not None:
@@ -74,6 +74,7 @@ def comparison_tables(found: list[Compared], alpha: float) -> list[Table]:
                 f"{mine.low:.2f} to {mine.high:.2f}",
                 f"{mine.width:.4g}",
                 f"{mine.infinite:.0%}" if mine.infinite else "",
+                _rows(each.effective_sizes[mine.treatment]),
             )
         tables.append(table)
     return tables
@@ -84,11 +85,20 @@ def percent(share: float) -> str:
     return f"{100 * share:.10g} %"
 
 
+def _rows(worth: float) -> str:
+    """Return a number of rows, with a decimal where few."""
+    return f"{worth:,.{1 if worth < 10 else 0}f}"
+
+
 def comparison_notes(found: list[Compared]) -> list[str]:
     """Return what the table of a comparison must not be read without."""
     return [
         *(f"{each.method} refuses: {each.refused}" for each in found if each.refused is not None),
         f"On {HELD_OUT:.0%} of the trial's rows, which no method saw.",
+        (
+            "n_eff: how many rows of equal weight calibrate, in methods of two stages the weaker one. Where it is "
+            "small, a few rows decide the widths, and the coverage where the promise depends on weights."
+        ),
         (
             "Whoever chooses by this table needs other rows to tell the winner's coverage: prefer a promise, as "
             "`confide methods` has them."

@@ -9,8 +9,7 @@ import pyarrow as pa
 import pytest
 
 from commands import QUICK, STUDY, names, write
-from confide import METHODS, __version__, load
-from confide.experiments import held_out
+from confide import METHODS, __version__, held_out, load
 from confide.formats import read_file
 from tables import people
 

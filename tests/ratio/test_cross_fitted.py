@@ -10,9 +10,10 @@ from sklearn.neural_network import MLPClassifier
 
 from confide import WSCPDR, WTCPDR, CounterfactualIntervals, PooledDR, load
 from confide.datasets import simulate_ratings
-from confide.learners import sharing_fits, standardised
+from confide.learners import standardised
 from confide.ratio import ClassifierRatio, CrossFittedRatio, KernelRatio, NaiveBayesRatio, ratio_on
 from confide.recommend import MatrixFactorization
+from confide.sharing import sharing_fits
 from decision import assert_covers
 
 EMBEDDING = MatrixFactorization(8, 2.0, 2.0)

@@ -5,10 +5,9 @@ import pyarrow as pa
 import pytest
 from sklearn.base import BaseEstimator, TransformerMixin
 
-from confide import CounterfactualIntervals, Naive, Study, Transfer
+from confide import CounterfactualIntervals, Naive, Study, Transfer, held_out
 from confide.diagnostics import coverage_report, hidden_confounding_test
-from confide.experiments import held_out
-from confide.experiments.held_out import hold_out
+from confide.held_out import hold_out
 from confide.learners import ridge_on_splines
 from confide.report import Evidence
 from helpers import study_arrays

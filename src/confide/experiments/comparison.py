@@ -17,11 +17,12 @@ from sklearn.preprocessing import StandardScaler
 from confide.datasets import Dataset, load_nsw, load_star, synthetic
 from confide.encoding import TableEncoder
 from confide.intervals import InfiniteIntervalWarning
-from confide.learners import BASE_ON, sharing_fits
+from confide.learners import BASE_ON
 from confide.methods.naive import Naive
 from confide.methods.pooled_dr import PooledDR
 from confide.methods.registry import METHODS, method
 from confide.methods.transfer import Transfer
+from confide.sharing import sharing_fits
 from confide.splits import Rows
 from confide.study import stack
 

@@ -13,9 +13,8 @@ import pyarrow as pa
 from confide.confounding import hidden_confounding_test
 from confide.counterfactual import CounterfactualIntervals
 from confide.datasets import load_star
-from confide.diagnostics import Coverage, coverage_report
-from confide.experiments.held_out import Compared, compare
 from confide.formats import writing
+from confide.held_out import Compared, compare
 from confide.methods.naive import Naive
 from confide.methods.registry import METHODS
 from confide.population import PopulationWarning
@@ -130,16 +129,13 @@ def _draw(seed: int) -> Draw:
     test = held_out(data)
     claimed, true = (_difference(table, str(data.treatment), data.outcome) for table in (data.observational, data.test))
     ways = list(fitted_ways(data, seed))
-    found = [_measured(way.model, test) for way in ways]
+    found = [_measured(way, test) for way in ways]
     lines = [
-        Line(way.what, way.promise, [arm.coverage for arm in arms], [arm.width for arm in arms])
-        for way, arms in zip(ways, found, strict=True)
+        Line(each.method, each.promise, [arm.coverage for arm in each.arms], [arm.width for arm in each.arms])
+        for each in found
     ]
     story = Story(1, len(data.observational), len(data.trial), len(data.test), claimed, true, lines)
-    compared = [
-        Compared(name, METHODS[name].promise, arms)
-        for name, arms in zip(("naive", "transfer-centred"), found[1:], strict=True)
-    ]
+    compared = [replace(each, method=name) for name, each in zip(("naive", "transfer-centred"), found[1:], strict=True)]
     return Draw(story, ways[-1].model, ways[-1].study, test, compared)
 
 
@@ -164,11 +160,11 @@ def fitted_ways(data: Dataset, seed: int) -> Iterator[Way]:
         yield Way(what, promise, CounterfactualIntervals(method, alpha=ALPHA, random_state=seed).fit(*study), study)
 
 
-def _measured(model: CounterfactualIntervals, test: Study) -> list[Coverage]:
-    """Return how a model does on the held-out pupils."""
+def _measured(way: Way, test: Study) -> Compared:
+    """Return how a way to answer does on the held-out pupils."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PopulationWarning)  # the blind model is asked about pupils unlike its own
-        return coverage_report(model, test.X, test.y, treatment=test.treatment)
+        return Compared.of(way.what, way.promise, way.model, test)
 
 
 def report_star(path: str, draw: Draw, seed: int) -> None:

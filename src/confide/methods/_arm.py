@@ -24,9 +24,10 @@ from confide.checks import (
 from confide.conformal.quantile import Calibration, check_alpha, check_weights
 from confide.conformal.transductive import outcome_grid, rows_at_once, solve_on_grid, widened_range
 from confide.intervals import InfiniteIntervalWarning, Intervals, IntervalSets, count_rows, shortage
-from confide.learners import check_base_on, fit_once, predict_once, seeded
+from confide.learners import check_base_on, seeded
 from confide.ratio import check_ratio
 from confide.scores import Grounded, Score, check_score
+from confide.sharing import fit_once, predict_once
 from confide.splits import Rows, check_shares, join, spawn_seeds, split
 
 if TYPE_CHECKING:

@@ -8,10 +8,11 @@ import numpy as np
 from sklearn.base import clone
 
 from confide.checks import check_count
-from confide.learners import fit_once, seeded
+from confide.learners import seeded
 from confide.ratio.base import DensityRatio
 from confide.ratio.classifier import ClassifierRatio
 from confide.recommend import MatrixFactorization
+from confide.sharing import fit_once
 from confide.splits import spawn_seeds
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from confide.checks import examples
 from confide.confounding import ConfoundingTest, hidden_confounding_test
 from confide.counterfactual import CounterfactualIntervals
 from confide.diagnostics import name_and_promise
-from confide.experiments.held_out import HELD_OUT, Compared, compare, hold_out
+from confide.held_out import HELD_OUT, Compared, compare, hold_out
 from confide.methods.registry import METHODS
 from confide.methods.registry import method as method_by_name
 from confide.tables import is_frame, read_frame

@@ -18,10 +18,11 @@ from confide.experiments.oracle import oracle_values
 from confide.experiments.reproduction.runs import Row, Task
 from confide.experiments.reproduction.settings import ALPHA, COAT, DIGITS, ORACLE, RATINGS_SHARE, SIMULATED, YAHOO
 from confide.intervals import InfiniteIntervalWarning, Intervals
-from confide.learners import AutoRegressor, fit_once, sharing_fits
+from confide.learners import AutoRegressor
 from confide.methods.registry import method
 from confide.ratio import CrossFittedRatio, KernelRatio
 from confide.recommend import MatrixFactorization
+from confide.sharing import fit_once, sharing_fits
 from confide.splits import Rows, spawn_seeds, split
 
 if TYPE_CHECKING:

@@ -19,10 +19,10 @@ from confide.experiments.oracle import oracle_width
 from confide.experiments.reproduction.runs import Row, Task
 from confide.experiments.reproduction.settings import ALPHA, DIGITS, ORACLE
 from confide.intervals import InfiniteIntervalWarning, Intervals
-from confide.learners import sharing_fits
 from confide.methods.registry import method
 from confide.methods.wtcp_dr import WTCPDR
 from confide.ratio import ClassifierRatio, KernelRatio
+from confide.sharing import sharing_fits
 from confide.splits import Rows
 
 if TYPE_CHECKING:

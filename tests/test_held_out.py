@@ -3,10 +3,9 @@
 import pytest
 from sklearn.linear_model import LinearRegression
 
-from confide import METHODS, WSCPDR, WTCPDR, CounterfactualIntervals, Study
+from confide import METHODS, WSCPDR, WTCPDR, CounterfactualIntervals, Study, held_out
 from confide.diagnostics import coverage_report
-from confide.experiments import held_out
-from confide.experiments.held_out import HELD_OUT, compare, compare_on_held_out, hold_out
+from confide.held_out import HELD_OUT, compare, compare_on_held_out, hold_out
 from helpers import study_arrays
 from tables import people
 
@@ -45,6 +44,21 @@ def test_no_held_out_row_is_seen(monkeypatch):
         assert set(new[:, 0]) <= set(whole.X[whole.trial, 0])
 
 
+@pytest.mark.filterwarnings("ignore::confide.intervals.InfiniteIntervalWarning")
+@pytest.mark.parametrize("name", ["transfer", "wcp", "wscp-dr-inexact", "wscp-dr-exact"])
+def test_what_calibration_rests_on_is_told_as_in_the_diagnostics(name):
+    """The smaller n_eff of the stages that calibrate: the last quantile's, and the first stage's where there is one."""
+    kept, test = hold_out(study(), 0)
+    (found,) = compare(kept, test, 0.1, 0, [name])
+    model = CounterfactualIntervals(name, alpha=0.1, random_state=0).fit(*kept)
+    records = model.diagnostics_
+    two_stages = name.startswith("wscp-dr")
+    for label, each in records.items():
+        sizes = [each.effective_size] * bool(each.calibration) + [each.first_stage_size] * two_stages
+        assert found.effective_sizes[label] == min(sizes) > 0
+        assert (each.calibration == 0) == (name == "wscp-dr-inexact")
+
+
 def test_a_method_that_refuses_says_why():
     X, y, treatment, trial = study_arrays(n=300, m=60)
     only = Study(X[trial], y[trial], treatment[trial], trial[trial])
@@ -52,6 +66,7 @@ def test_a_method_that_refuses_says_why():
     assert found["naive"].refused is None
     assert "observational" in found["wtcp-dr"].refused
     assert found["wtcp-dr"].arms == []
+    assert found["wtcp-dr"].effective_sizes == {}
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.model_selection import train_test_split
 
 from confide.counterfactual import CounterfactualIntervals
-from confide.diagnostics import Coverage, coverage_report, name_and_promise
+from confide.diagnostics import Coverage, calibration_weights, coverage_report, name_and_promise
 from confide.intervals import InfiniteIntervalWarning
 from confide.methods.registry import METHODS
 from confide.study import Study
@@ -36,6 +36,9 @@ class Compared:
         What it may promise with its parameters.
     arms : list of Coverage
         Coverage with its exact interval and mean width, one record a treatment; empty where the method refuses.
+    effective_sizes : dict
+        n_eff of the weights that calibrate, by treatment; in methods of two stages the smaller of those that have
+        rows. Where it is small, a few rows decide the widths, and the coverage where the promise depends on weights.
     refused : str or None
         Why it could not be fitted.
     """
@@ -43,7 +46,17 @@ class Compared:
     method: str
     promise: str
     arms: list[Coverage]
+    effective_sizes: dict[Any, float]
     refused: str | None = None
+
+    @classmethod
+    def of(cls, method: str, promise: str, model: CounterfactualIntervals, held_out: Study) -> Compared:
+        """Return how a fitted model does on the held-out rows."""
+        stages: dict[Any, list[float]] = {label: [] for label in model.arms_}
+        for weights in calibration_weights(model):
+            stages[weights.treatment] += [weights.effective_size] * bool(len(weights.shares))
+        sizes = {label: min(found, default=0.0) for label, found in stages.items()}
+        return cls(method, promise, coverage_report(model, held_out.X, held_out.y, held_out.treatment), sizes)
 
 
 def compare_on_held_out(study: Study, alpha: float, seed: int, names: Any = tuple(METHODS)) -> Iterator[Compared]:
@@ -93,10 +106,10 @@ def compare(
                 model.fit(*study)
             except ValueError as error:
                 promise = METHODS[name].promise if name in METHODS else "not stated"
-                yield Compared(name, promise, [], str(error))
+                yield Compared(name, promise, [], {}, str(error))
                 continue
         promise = name_and_promise(next(iter(model.arms_.values())))[1]
-        yield Compared(name, promise, coverage_report(model, held_out.X, held_out.y, held_out.treatment))
+        yield Compared.of(name, promise, model, held_out)
 
 
 def _strata(treatment: Any) -> Any:
