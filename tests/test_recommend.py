@@ -3,6 +3,7 @@ import os
 import joblib
 import numpy as np
 import pytest
+from scipy.optimize import minimize
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
@@ -174,6 +175,9 @@ def test_few_ratings_and_equal_ones(rows):
         ({"regularisation": -1.0}, "regularisation must be a number above 0 or inf, got -1.0"),
         ({"regularisation": "strong"}, "regularisation must be a number above 0 or inf, got 'strong'"),
         ({"regularisation": np.nan}, "regularisation must be a number above 0 or inf, got nan"),
+        ({"regularisation": True}, "regularisation must be a number above 0 or inf, got True"),
+        ({"tolerance": -1.0}, r"tolerance must be a number from 0 to below 1, got -1\.0"),
+        ({"tolerance": "none"}, "tolerance must be a number from 0 to below 1, got 'none'"),
         ({"bias_regularisation": np.inf}, "bias_regularisation must be a number above 0, got inf. Use None"),
     ],
 )
@@ -192,6 +196,31 @@ def test_other_columns_than_user_and_item_are_refused(columns):
         MatrixFactorization().fit(np.ones((20, columns)), np.ones(20))
 
 
+def test_a_small_tolerance_reaches_the_minimum():
+    """As near as a general minimiser comes to it from several starts."""
+    X, y, _, _ = planted(users=6, items=5, count=25)
+    penalty, bias_penalty, rank = 2.0, 1.0, 2
+    user, item, mean = X[:, 0], X[:, 1], y.mean()
+
+    def objective(parameters):
+        user_bias, item_bias, user_factors, item_factors = np.split(parameters, np.cumsum([6, 5, 12]))
+        product = (user_factors.reshape(6, rank)[user] * item_factors.reshape(5, rank)[item]).sum(axis=1)
+        error = y - mean - user_bias[user] - item_bias[item] - product
+        biases, factors = (user_bias**2).sum() + (item_bias**2).sum(), (parameters[11:] ** 2).sum()
+        return (error**2).sum() + bias_penalty * biases + penalty * factors
+
+    rng = np.random.default_rng(0)
+    least = min(minimize(objective, rng.standard_normal(33)).fun for _ in range(5))
+    model = MatrixFactorization(rank, penalty, bias_penalty, 5000, 1e-12, random_state=0).fit(X, y)
+    parts = (model.user_bias_, model.item_bias_, model.user_factors_, model.item_factors_)
+    assert np.array_equal(model.users_, np.arange(6))
+    assert np.array_equal(model.items_, np.arange(5))
+    found = objective(np.concatenate([part.ravel() for part in parts]))
+    assert found == pytest.approx(least, rel=1e-5)
+    sooner = MatrixFactorization(rank, penalty, bias_penalty, random_state=0).fit(X, y)
+    assert sooner.n_iter_ < model.n_iter_
+
+
 def test_text_labels_are_refused_with_a_remedy_that_works():
     users, items = np.array(["ann", "bob", "cem"] * 20), np.array(["film", "book"] * 30)
     X, y = np.column_stack([users, items]).astype(object), np.tile([1.0, 2, 4, 3, 5, 5], 10)
@@ -202,6 +231,8 @@ def test_text_labels_are_refused_with_a_remedy_that_works():
     assert model.predict(np.array([["dan", "disc"]], dtype=object)) == pytest.approx(model[-1].mean_)
     with pytest.raises(ValueError, match=r"must be numbers: .*'ann'"):
         model[-1].predict(X)
+    with pytest.raises(ValueError, match=r"must be numbers: .*'good'"):
+        MatrixFactorization().fit(np.ones((60, 2)), np.array(["good", "bad"] * 30))
 
 
 def arms(data, base):

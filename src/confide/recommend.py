@@ -30,8 +30,6 @@ FOLDED_ROWS = 20_000
 FOLDS, LARGE_FOLDS = 5, 10
 # The penalty of biases where there are fewer than two ratings a fold to choose it by.
 DEFAULT_BIAS_PENALTY = 8.0
-# More iterations lower the objective, and held-out errors no longer.
-TOLERANCE = 1e-3
 FEATURES = ("user_bias", "item_bias", "interaction", "log_user_count", "log_item_count")
 
 
@@ -53,7 +51,10 @@ class MatrixFactorization(RegressorMixin, TransformerMixin, BaseEstimator):
         Penalty of the squared biases: a bias is shrunk as if by that many ratings at the mean. None: chosen by the
         error on held-out ratings of a model without factors.
     iterations : int, default 20
-        Most iterations; it stops earlier once they change little.
+        Most iterations.
+    tolerance : float, default 0.001
+        It stops once an iteration lowers the objective by less than this share of it. The default stops before the
+        minimum, where held-out errors fall no longer; for the minimum itself give 1e-9 and more iterations.
     random_state : int, RandomState instance or None
         Decides the first factors and which ratings are held out.
 
@@ -81,6 +82,7 @@ class MatrixFactorization(RegressorMixin, TransformerMixin, BaseEstimator):
         regularisation: float | None = None,
         bias_regularisation: float | None = None,
         iterations: int = 20,
+        tolerance: float = 1e-3,
         *,
         random_state: Any = None,
     ) -> None:
@@ -88,6 +90,7 @@ class MatrixFactorization(RegressorMixin, TransformerMixin, BaseEstimator):
         self.regularisation = regularisation
         self.bias_regularisation = bias_regularisation
         self.iterations = iterations
+        self.tolerance = tolerance
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any) -> MatrixFactorization:
@@ -98,7 +101,7 @@ class MatrixFactorization(RegressorMixin, TransformerMixin, BaseEstimator):
             self._check_parameters()
             self.users_, user = np.unique(X[:, 0], return_inverse=True)
             self.items_, item = np.unique(X[:, 1], return_inverse=True)
-            ratings = Ratings(user, item, np.asarray(y, dtype=np.float64), len(self.users_), len(self.items_))
+            ratings = Ratings(user, item, y, len(self.users_), len(self.items_))
             self.user_count_ = np.bincount(user, minlength=ratings.users)
             self.item_count_ = np.bincount(item, minlength=ratings.items)
             fold_seed, self._seed = spawn_seeds(self.random_state, 2)
@@ -145,7 +148,8 @@ class MatrixFactorization(RegressorMixin, TransformerMixin, BaseEstimator):
     def _numbers(self, *data: Any, **params: Any) -> Any:
         """Return X, and y if given, as numbers; text is refused with what to do about it."""
         try:
-            return validate_data(self, *data, ensure_all_finite="allow-nan", dtype=np.float64, **params)
+            read = validate_data(self, *data, ensure_all_finite="allow-nan", dtype=np.float64, **params)
+            return tuple(each.astype(np.float64) for each in read) if isinstance(read, tuple) else read
         except ValueError as error:
             if "could not convert string" not in str(error):
                 raise
@@ -163,11 +167,15 @@ class MatrixFactorization(RegressorMixin, TransformerMixin, BaseEstimator):
             check_count(name, getattr(self, name))
         for name, most in (("regularisation", np.inf), ("bias_regularisation", np.finfo(np.float64).max)):
             value = getattr(self, name)
-            if value is not None and not (isinstance(value, Real) and 0 < float(value) <= most):
+            if value is not None and not (_is_number(value) and 0 < float(value) <= most):
                 raise ValueError(
                     f"{name} must be a number above 0{' or inf' if most == np.inf else ''}, got {value!r}. "
                     "Use None to choose it by held-out ratings."
                 )
+        if not (_is_number(self.tolerance) and 0 <= float(self.tolerance) < 1):
+            raise ValueError(
+                f"tolerance must be a number from 0 to below 1, got {self.tolerance!r}. The default is 0.001."
+            )
 
     def _learn(self, ratings: Ratings, penalty: float) -> tuple[Factors, int]:
         """Return the model at this penalty of the factors, and the number of iterations."""
@@ -181,7 +189,7 @@ class MatrixFactorization(RegressorMixin, TransformerMixin, BaseEstimator):
             bias_penalty=self.bias_regularisation_,
             dimensions=int(self.dimensions),
             iterations=int(self.iterations),
-            tolerance=TOLERANCE,
+            tolerance=float(self.tolerance),
             seed=self._seed,
         )
 
@@ -235,6 +243,10 @@ class MatrixFactorization(RegressorMixin, TransformerMixin, BaseEstimator):
         tags.input_tags.allow_nan = True
         tags.target_tags.required = True
         return tags
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)
 
 
 def _places(labels: NDArray[np.float64], asked: NDArray[np.float64]) -> NDArray[np.intp]:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import cross_val_predict
 from sklearn.neural_network import MLPClassifier
@@ -189,6 +189,24 @@ def test_methods_take_it(kind):
     arm = kind(base=EMBEDDING, ratio=CrossFittedRatio(EMBEDDING), outcome_values=STARS, random_state=0)
     arm.fit(X[:, :2], X[:, 2], trial=np.repeat([False, True], [len(observational), len(trial)]))
     assert arm.predict_set(new[:, :2]).contains(new[:, 2]).mean() > 0.8
+
+
+@pytest.mark.parametrize(
+    ("estimator", "message"),
+    [
+        (
+            WTCPDR(ratio_rows="all", outcome_values=STARS),
+            "ratio_rows='all' asks the ratio for rows.*Use ratio_rows='fit'",
+        ),
+        (PooledDR(base_on="weighted"), "base_on='weighted' asks the ratio for rows.*Use base_on='grounded'"),
+    ],
+)
+def test_it_is_not_asked_for_rows_that_it_has_seen(estimator, message):
+    trial, observational, _ = confounded(0)
+    X = np.concatenate([observational, trial])
+    estimator.set_params(base=LinearRegression(), ratio=CrossFittedRatio(EMBEDDING))
+    with pytest.raises(ValueError, match=message):
+        estimator.fit(X[:, :2], X[:, 2], trial=np.arange(len(X)) >= len(observational))
 
 
 def test_a_model_with_it_saves_and_loads_without_trust(tmp_path):

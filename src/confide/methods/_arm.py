@@ -25,7 +25,7 @@ from confide.conformal.quantile import Calibration, check_alpha, check_weights
 from confide.conformal.transductive import outcome_grid, rows_at_once, solve_on_grid, widened_range
 from confide.intervals import InfiniteIntervalWarning, Intervals, IntervalSets, count_rows, shortage
 from confide.learners import check_base_on, seeded
-from confide.ratio import check_ratio
+from confide.ratio import check_ratio, check_seen
 from confide.scores import Grounded, Score, check_score
 from confide.sharing import fit_once, predict_once
 from confide.splits import Rows, check_shares, join, spawn_seeds, split
@@ -163,6 +163,7 @@ class ArmEstimator(BaseEstimator, ABC):
 
     def _weighted(self, observational: Rows, trial: Rows) -> Rows:
         """Return both sources' rows, weighing r̂/(n + m·r̂), of mean 1: as a sample of the trial's population."""
+        check_seen(self.ratio_, "base_on='weighted'", "base_on='grounded'")
         rows = observational + trial
         ratio = self._weigh(rows.X, rows.y)
         weight = ratio / (len(observational) + len(trial) * ratio)

@@ -14,7 +14,7 @@ from confide.conformal.transductive import rows_at_once
 from confide.intervals import IntervalSets
 from confide.learners import settled
 from confide.methods._arm import Arm, Weighted, weighs_outcome
-from confide.ratio import ClassifierRatio
+from confide.ratio import ClassifierRatio, check_seen
 from confide.refits import ROUNDING, SLACK, Refits, for_each, refitted_set, refitted_values
 
 if TYPE_CHECKING:
@@ -115,6 +115,8 @@ class WTCPDR(Weighted):
             )
         fit, calibration = arm.split_observational()
         ratio = ClassifierRatio() if self.ratio is None else self.ratio
+        if self.ratio_rows == "all":
+            check_seen(ratio, "ratio_rows='all'", "ratio_rows='fit'")
         ratio_rows = fit if self.ratio_rows == "fit" else arm.observational
         self.ratio_ = self._learn_ratio(ratio, arm.trial.joined(), ratio_rows.joined(), arm)
         self.grid_ = self._search_grid(arm)

@@ -56,6 +56,15 @@ def check_ratio(ratio: Any) -> Any:
     return ratio
 
 
+def check_seen(ratio: Any, what: str, instead: str) -> None:
+    """Raise where r̂ is asked for at the rows that fitted it, and the ratio is not to be relied on there."""
+    if getattr(ratio, "unseen_only", False):
+        raise ValueError(
+            f"{what} asks the ratio for rows that it was fitted on, and features of {type(ratio).__name__} have seen "
+            f"the outcomes of these. Use {instead}, or another ratio."
+        )
+
+
 def ratio_on(ratio: Any, on: str) -> Any:
     """Return a copy of the ratio that looks at these columns only."""
     ratio = clone(check_ratio(ratio))

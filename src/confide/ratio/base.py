@@ -34,6 +34,8 @@ class DensityRatio(BaseEstimator, ABC):
     """
 
     on: str
+    # Whether r̂ is to be relied on only at rows that did not fit it.
+    unseen_only = False
     # r̂ is kept within these limits; a family that clips sets them in `_fit`.
     limits_: tuple[float, float]
 

@@ -31,7 +31,8 @@ class CrossFittedRatio(DensityRatio):
     rows are what the rows of its own fold were: rows of the same tables that it has not seen. So the ratio meets
     features as it has learnt from, in accuracy and in counts, which features of one embedding of all rows, or averages
     of features, would not be. It is one fixed function of (x, y), as the promises need. Only at the observational rows
-    that it was fitted on is r̂ not to be relied on, and so not with ``base_on="weighted"``.
+    that it was fitted on is r̂ not to be relied on: all embeddings but one have seen their outcomes. So methods refuse
+    it with ``base_on="weighted"`` and with ``ratio_rows="all"``, which ask for it there.
 
     Trial outcomes do not enter the embedding, so that with ``on="x"`` they enter nothing.
 
@@ -56,6 +57,8 @@ class CrossFittedRatio(DensityRatio):
     ratio_ : density ratio
         Fitted on the features.
     """
+
+    unseen_only = True
 
     def __init__(
         self, embedding: Any = None, ratio: Any = None, folds: int = 5, on: str = "xy", *, random_state: Any = None

@@ -155,6 +155,25 @@ def test_seeds_and_times(tmp_path):
     assert "seconds" not in (tmp_path / "theorem.csv").read_text(encoding="utf-8")
 
 
+def test_tables_of_earlier_runs_keep_their_times(tmp_path):
+    reproduce("theorem", tmp_path, seeds=1)
+    first = read_rows(tmp_path / "times.csv")
+    reproduce("ratio", tmp_path, seeds=1)
+    both = read_rows(tmp_path / "times.csv")
+    assert [row["table"] for row in both] == ["ratio"] * (len(both) - len(first)) + ["theorem"] * len(first)
+    assert both[-len(first) :] == first
+    reproduce("theorem", tmp_path, seeds=1)
+    assert read_rows(tmp_path / "times.csv") == both
+
+
+def test_files_that_a_table_does_not_need_are_told(tmp_path):
+    plan = Reproduction.of("theorem", out=tmp_path, coat="nowhere", yahoo="nowhere", settings=SMALL)
+    assert plan.notes == [
+        "theorem needs no files of Coat: --coat was not read.",
+        "theorem needs no files of Yahoo! R3: --yahoo was not read.",
+    ]
+
+
 def test_jobs_change_nothing(tmp_path):
     for jobs in (1, 2):
         reproduce("theorem", tmp_path / str(jobs), seeds=2, jobs=jobs)
@@ -200,7 +219,7 @@ def test_without_yahoos_files_ratings_are_simulated_and_say_so(tmp_path):
     (found,) = reproduce("yahoo", tmp_path)
     check_ratings(found, oracle=True)
     assert {row["data"] for row in found.rows} == {"simulated"}
-    assert NOT_YAHOO in found.title
+    assert found.title.endswith("(simulated)")
     assert found.notes == [NOT_YAHOO]
 
 

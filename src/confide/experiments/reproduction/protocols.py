@@ -26,9 +26,9 @@ class Protocol:
 
 
 _OURS = (
-    "gradient boosting, absolute residuals, r̂ by a standardised MLP on half of the observational and all trial rows, "
-    "interval ends regressed by confide's automatic model, every method and every step at α = 0.1, {n_test:,} fresh "
-    "rows of the trial's population; of sets that are unions the hull"
+    "gradient boosting, absolute residuals, r̂ by a standardised MLP on the fit half of both sources' rows (wtcp-dr: of "
+    "the observational and all trial rows), interval ends regressed by confide's automatic model, every method and "
+    "every step at α = 0.1, {n_test:,} fresh rows of the trial's population; of sets that are unions the hull"
 )
 _ITE = "ITE: the difference of both arms' intervals, each at α as in the paper, so that it promises 0.8, not 0.9"
 _CANDIDATES = "candidates only between the trial's smallest and largest outcome"
@@ -54,8 +54,7 @@ _RATINGS_PAPER = (
 )
 _RATINGS_OURS = (
     "64-dimensional matrix factorisation, penalties chosen by held-out ratings; r̂ by a kernel ratio on cross-fitted "
-    "features; α = 0.1; wtcp-dr and the oracle have sets of the five ratings, whose width is from the least to the "
-    "largest"
+    "features; α = 0.1; the width of a set of ratings (wtcp-dr) is from the least to the largest"
 )
 _RATINGS = {
     "naive": "published: embeddings of 64 dimensions from the trial alone; here their penalty is chosen by held-out "
@@ -72,22 +71,24 @@ PROTOCOLS = {
         _SYNTHETIC,
     ),
     "nested": Protocol(
-        "the paper names no level; its inexact widths are near those of Table 2's Y(1). wTCP-DR was left out; test "
-        "rows are among those that were fitted",
-        f"{_OURS}. α in both steps, so that exact promises 0.8 where the control arm promises 0.9, and inexact nothing",
+        "the paper names no level; its inexact widths are near those of Table 2's Y(1), as if it put Y(1)'s intervals "
+        "on control rows. wTCP-DR was left out; test rows are among those that were fitted",
+        f"{_OURS}. Y(0)'s intervals are put on treated rows, so that inexact widths are those of Y(0), and wtcp-dr's "
+        "end where the search ended as often as in Table 2. α in both steps, so that exact promises 0.8 where the "
+        "control arm promises 0.9, and inexact nothing",
         {
-            "": "published: Y(0)'s interval is put on observational treated rows and calibrated without weights, and "
-            "test rows were fitted on; here the second step calibrates on trial rows only",
+            "": "published: one arm's interval is put on the other's observational rows and calibrated without "
+            "weights, and test rows were fitted on; here the second step calibrates on trial rows only",
         },
     ),
     "ratio": Protocol(
         "as Table 2; rows of wSCP-DR called MLP use densratio whatever the setting says",
-        f"{_OURS}; kernel: least-squares ratio matching on standardised columns. {_ITE}",
+        f"{_OURS}; in the cells called kernel r̂ by least-squares ratio matching on standardised columns. {_ITE}",
         _SYNTHETIC
         | {
             "kernel": "published: densratio on columns that are not scaled, mostly with a kernel so wide that it is "
-            "nearly blind to y, and the protocol above; here: standardised columns, the kernel chosen by "
-            "cross-validation, and the protocol below"
+            "nearly blind to y, and the paper's protocol; here: standardised columns, the kernel chosen by "
+            "cross-validation, and our own"
         },
     ),
     "dimension": Protocol(
@@ -110,12 +111,13 @@ PROTOCOLS = {
     "coat-splits": Protocol(
         f"{_RATINGS_PAPER}. Curves without figures",
         f"{_RATINGS_OURS}. Those pairs that stand in both files are dropped; trial ratings are shares of the paper's "
-        "4,640",
+        "4,640. wcp-nb, wtcp-dr and the transfer methods take m_tr and m_cal together, so that equal sums give equal "
+        "cells",
         published=False,
     ),
     "yahoo": Protocol(
         _RATINGS_PAPER,
-        f"{_RATINGS_OURS}. The oracle knows how likely each rating of a pair is, which only simulated data tell",
+        f"{_RATINGS_OURS}. Of simulated ratings there is an oracle, which knows how likely each rating of a pair is",
         _RATINGS,
     ),
     "theorem": Protocol(
@@ -131,6 +133,6 @@ NOT_YAHOO = (
 
 
 def reason(table: str, method: str, group: str = "") -> str:
-    """Return why our figure may differ from the paper's, in a cell that has a reason of its own or anywhere."""
+    """Return why our figure may differ from the paper's: the cell's reason, the method's, or that of all others."""
     reasons = PROTOCOLS[table].reasons
-    return reasons.get(group) or reasons.get(method) or reasons.get("", "")
+    return next((reasons[name] for name in (*[group] * bool(group), method, "") if name in reasons), "")

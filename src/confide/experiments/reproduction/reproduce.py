@@ -132,6 +132,14 @@ class Reproduction:
             left = [table.name for table in tables if table.needs_coat]
             notes = [f"{' and '.join(left)} are left out: {NO_COAT}"]
             tables = [table for table in tables if not table.needs_coat]
+        notes += [
+            f"{name} needs no files of {data}: --{option} was not read."
+            for data, option, given, needed in (
+                (COAT, "coat", coat, any(table.needs_coat for table in tables)),
+                (YAHOO, "yahoo", yahoo, name in ("yahoo", EVERY)),
+            )
+            if given is not None and not needed
+        ]
         _check_files(tables, coat, yahoo, settings)
         folder = _checked_folder(out)
         sources = Sources(coat, yahoo)
@@ -165,13 +173,19 @@ class Reproduction:
         return Reproduced(**{**vars(made), "notes": notes, "files": files, "seconds": seconds, "seeds": self.seeds})
 
     def _write_times(self, found: dict[str, Part]) -> None:
-        """Write how long each part took, under the first table that needs it; no result depends on it."""
-        told: dict[str, Row] = {}
+        """Write how long each part took, under the first table that needs it; no result depends on it.
+
+        Tables of earlier runs keep their times.
+        """
+        path = self.folder / "times.csv"
+        before = read_rows(path) if path.is_file() else []
+        told: dict[str, Row] = {row["part"]: row for row in before if row["table"] not in self.tasks}
         for name, tasks in self.tasks.items():
             for task in tasks:
-                seconds = found[task.digest].seconds
-                told.setdefault(task.digest, {"table": name, "part": f"{task.kind}/{task.label}", "seconds": seconds})
-        write_rows(self.folder / "times.csv", list(told.values()), ())
+                part = f"{task.kind}/{task.label}"
+                told.setdefault(part, {"table": name, "part": part, "seconds": found[task.digest].seconds})
+        order = list(TABLES)
+        write_rows(path, sorted(told.values(), key=lambda row: order.index(row["table"])), ())
 
 
 def reproduced(name: str, rows: list[Row], settings: Settings | None = None) -> Reproduced:
@@ -182,7 +196,7 @@ def reproduced(name: str, rows: list[Row], settings: Settings | None = None) -> 
     title = TABLES[name].title
     return Reproduced(
         name=name,
-        title=f"{title}: {NOT_YAHOO}" if simulated else title,
+        title=f"{title} (simulated)" if simulated else title,
         seeds=seeds_of(rows),
         paper=protocol.paper,
         ours=protocol.ours.format(**vars(settings or Settings())),

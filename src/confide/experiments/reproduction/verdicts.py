@@ -43,18 +43,23 @@ def reaches(line: Line) -> bool | None:
     """Return whether coverage is at least 0.9; None where it is below and 0.9 is not rejected, or not measured."""
     if line.coverage is None or line.coverage.mean >= LEVEL:
         return None if line.coverage is None else True
-    if line.seeds < 2:  # one seed rejects nothing
-        return None
-    # Seeds that happen to agree do not make the test rows' own noise smaller.
-    sd = max(line.coverage.sd, math.sqrt(LEVEL * ALPHA / line.tested))
-    error = standard_error(sd, line.seeds, line.resplit)
-    return None if line.coverage.mean + _critical(line.seeds, TEST_LEVEL) * error >= LEVEL else False
+    return None if line.coverage.mean + _noise(line) >= LEVEL else False
 
 
 def fails(line: Line) -> bool | None:
-    """Return whether coverage is below 0.9; None where it is within noise, or not measured."""
-    reached = reaches(line)
-    return None if reached is None else not reached
+    """Return whether coverage is below 0.9, or above it, beyond noise; None where it is neither, or not measured."""
+    if line.coverage is None or abs(line.coverage.mean - LEVEL) <= _noise(line):
+        return None
+    return line.coverage.mean < LEVEL
+
+
+def _noise(line: Line) -> float:
+    """Return how far from 0.9 coverage must be for a one-sided test to tell; one seed tells nothing."""
+    if line.coverage is None or line.seeds < 2:
+        return math.inf
+    # Seeds that happen to agree do not make the test rows' own noise smaller.
+    sd = max(line.coverage.sd, math.sqrt(LEVEL * ALPHA / line.tested))
+    return _critical(line.seeds, TEST_LEVEL) * standard_error(sd, line.seeds, line.resplit)
 
 
 def told(line: Line) -> str:
@@ -99,6 +104,12 @@ def against(found: Reproduced, line: Line, method: str, metric: str = "width") -
     """Return the line's figure and that of another method, in each repetition that has both."""
     mine, others = by_seed(found, line, metric), by_seed(found, line, metric, method=method)
     return [(mine[seed], others[seed]) for seed in mine if seed in others]
+
+
+def grows(found: Reproduced, first: Line, last: Line, metric: str) -> bool | None:
+    """Return whether a figure is larger in one cell than in another, in the same repetitions."""
+    before, after = (by_seed(found, line, metric) for line in (first, last))
+    return below([before[seed] - after[seed] for seed in before if seed in after], last.resplit)
 
 
 def less_than(found: Reproduced, line: Line, method: str, metric: str = "width") -> bool | None:
