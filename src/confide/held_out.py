@@ -38,7 +38,8 @@ class Compared:
         Coverage with its exact interval and mean width, one record a treatment; empty where the method refuses.
     effective_sizes : dict
         n_eff of the weights that calibrate, by treatment; in methods of two stages the smaller of those that have
-        rows. Where it is small, a few rows decide the widths, and the coverage where the promise depends on weights.
+        rows. Where it is small, a few rows decide the widths, and the coverage too unless it is promised whatever the
+        weights.
     refused : str or None
         Why it could not be fitted.
     """

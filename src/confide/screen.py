@@ -97,7 +97,7 @@ def comparison_notes(found: list[Compared]) -> list[str]:
         f"On {HELD_OUT:.0%} of the trial's rows, which no method saw.",
         (
             "n_eff: how many rows of equal weight calibrate, in methods of two stages the weaker one. Where it is "
-            "small, a few rows decide the widths, and the coverage where the promise depends on weights."
+            "small, a few rows decide the widths, and the coverage too unless it is promised whatever the weights."
         ),
         (
             "Whoever chooses by this table needs other rows to tell the winner's coverage: prefer a promise, as "

@@ -10,7 +10,7 @@ from confide.experiments.reproduction.protocols import NOT_YAHOO
 from confide.experiments.reproduction.published import published
 from confide.experiments.reproduction.rating_claims import on_ratings, on_splits
 from confide.experiments.reproduction.settings import ORACLE
-from confide.experiments.reproduction.summary import shown, shown_width
+from confide.experiments.reproduction.summary import group_of, shown, shown_width
 from confide.experiments.reproduction.synthetic_tables import PLAIN
 from confide.experiments.reproduction.verdicts import (
     TEST_LEVEL,
@@ -130,15 +130,15 @@ def _coverage(found: Reproduced) -> list[str]:
         f"called below it: {sum(reaches(line) is False for line in proved)}; by chance {TEST_LEVEL * len(proved):.1f} "
         "would be."
     )
-    return [*lines, "", by_chance, "", _on_inexact(found, [""]), "", _on_wcp(found)]
+    return [*lines, "", by_chance, "", _on_inexact(found, [""], "in both arms"), "", _on_wcp(found)]
 
 
-def _on_inexact(found: Reproduced, groups: list[str]) -> str:
+def _on_inexact(found: Reproduced, groups: list[str], where: str) -> str:
     """Return whether the method without a promise is below 0.9 for outcomes."""
     arms = [line for group in groups for line in _of(found, INEXACT, group) if line.target != "ITE"]
     return (
-        f"Inexact is below 0.9 in both arms: {verdict(map(fails, arms))} It promises nothing: its ends are regressed "
-        "on trial rows and not calibrated there."
+        f"Inexact is below 0.9 {where}: {verdict(map(fails, arms))} It promises nothing: its ends are regressed on "
+        "trial rows and not calibrated there."
     )
 
 
@@ -217,7 +217,7 @@ def _dimension(found: Reproduced) -> list[str]:
             shown_all = ", ".join(f"{shown(line.coverage)} at {line.group}" for line in swept)
             few = sum(reaches(line) is False for line in swept)
             lines.append(f"- `{method}`, {target}: {shown_all}; below 0.9 at {few} of {len(swept)}.")
-    lines += ["", _on_inexact(found, groups)]
+    lines += ["", _on_inexact(found, groups, "at every d")]
     if gains:
         certain = sum(answer is True for answer in gains.values())
         counted = f"beyond noise in {certain} of {len(gains)}"
@@ -329,9 +329,9 @@ def _small_trials(found: Reproduced) -> str:
     mine = [
         line for line in found.lines if line.method == "wtcp-dr" and line.target != "ITE" and line.coverage is not None
     ]
-    sizes = [int(line.group.removeprefix("m = ").replace(",", "")) for line in mine]
-    large = [line for line, size in zip(mine, sizes, strict=True) if size >= ENOUGH]
-    small = [line for line, size in zip(mine, sizes, strict=True) if size < ENOUGH]
+    sizes = {group_of(found.name, row): row["m"] for row in found.rows}
+    large = [line for line in mine if sizes[line.group] >= ENOUGH]
+    small = [line for line in mine if sizes[line.group] < ENOUGH]
     short = ", ".join(f"{line.target} at {line.group}" for line in large if reaches(line) is False)
     where = f" Below it is {short}: an arm has about half of these rows." if short else ""
     return (

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+OTHERS = "others"
+
 
 @dataclass(frozen=True)
 class Protocol:
@@ -14,7 +16,7 @@ class Protocol:
     paper, ours : str
         One line each.
     reasons : dict
-        By cell or by method, why our figure differs from the paper's where it does; "" stands for the other methods.
+        By cell or by method, why our figure differs from the paper's where it does; `OTHERS` stands for the others.
     published : bool
         Whether the paper has figures for this table, and not only curves.
     """
@@ -59,7 +61,7 @@ _RATINGS_OURS = (
 _RATINGS = {
     "naive": "published: embeddings of 64 dimensions from the trial alone; here their penalty is chosen by held-out "
     "ratings, which turns factors off where they do not help",
-    "": "published: a ratio on embeddings of the same ratings that train it; its code for "
+    OTHERS: "published: a ratio on embeddings of the same ratings that train it; its code for "
     "ratings was not run anew; here: cross-fitted features, shrunk factors, duplicates dropped",
 }
 
@@ -77,7 +79,7 @@ PROTOCOLS = {
         "end where the search ended as often as in Table 2. α in both steps, so that exact promises 0.8 where the "
         "control arm promises 0.9, and inexact nothing",
         {
-            "": "published: one arm's interval is put on the other's observational rows and calibrated without "
+            OTHERS: "published: one arm's interval is put on the other's observational rows and calibrated without "
             "weights, and test rows were fitted on; here the second step calibrates on trial rows only",
         },
     ),
@@ -135,4 +137,4 @@ NOT_YAHOO = (
 def reason(table: str, method: str, group: str = "") -> str:
     """Return why our figure may differ from the paper's: the cell's reason, the method's, or that of all others."""
     reasons = PROTOCOLS[table].reasons
-    return next((reasons[name] for name in (*[group] * bool(group), method, "") if name in reasons), "")
+    return reasons.get(group) or reasons.get(method) or reasons.get(OTHERS, "")

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from confide.experiments.reproduction.protocols import NOT_YAHOO
 from confide.experiments.reproduction.rating_tables import ADDITIVE, CONSTANT
 from confide.experiments.reproduction.settings import ORACLE
-from confide.experiments.reproduction.summary import shown, shown_width
+from confide.experiments.reproduction.summary import group_of, shown, shown_width
 from confide.experiments.reproduction.verdicts import against, grows, kept, less_than, reaches, told, verdict
 
 if TYPE_CHECKING:
@@ -16,8 +15,6 @@ if TYPE_CHECKING:
     from confide.experiments.reproduction.summary import Line
 
 CLAIM = "The paper: its methods reach 0.9 and are much narrower than Naive, also without trial outcomes in the ratio."
-# What `group_of` calls a cell of the sweeps.
-SIZES = re.compile(r"(m_tr|m_cal) (\d+)")
 SPLITS = (
     "The paper: all methods are close to 0.9 or above; Naive gets narrower with m_tr and with m_cal, and with m_tr "
     "every method covers more."
@@ -87,21 +84,21 @@ def on_splits(found: Reproduced) -> list[str]:
     of_naive = [line for line in measured if line.method == "naive"]
     judged = []
     for name in ("m_tr", "m_cal"):
-        narrower = [grows(found, last, first, "width") for first, last in _ends(of_naive, name)]
+        narrower = [grows(found, last, first, "width") for first, last in _ends(found, of_naive, name)]
         judged.append(f"`naive` gets narrower with {name}: {verdict(narrower)}")
-    more = [grows(found, first, last, "coverage") for first, last in _ends(measured, "m_tr")]
+    more = [grows(found, first, last, "coverage") for first, last in _ends(found, measured, "m_tr")]
     judged.append(f"Every method covers more with m_tr: {verdict(more)}")
     return [*lines, "", " ".join(judged)]
 
 
-def _ends(measured: list[Line], name: str) -> list[tuple[Line, Line]]:
+def _ends(found: Reproduced, measured: list[Line], name: str) -> list[tuple[Line, Line]]:
     """Return each method's lines at the smallest and the largest of one part, the other part being at its largest."""
-    sizes = {line.group: dict(SIZES.findall(line.group)) for line in measured}
-    (other,) = {"m_tr", "m_cal"} - {name}
-    most = max((int(each[other]) for each in sizes.values()), default=0)
+    swept_part, other = ("fit", "calibration") if name == "m_tr" else ("calibration", "fit")
+    sizes = {group_of(found.name, row): row for row in found.rows}
+    most = max(row[other] for row in found.rows)
     swept: dict[str, list[Line]] = {}
-    for line in sorted(measured, key=lambda line: int(sizes[line.group][name])):
-        if int(sizes[line.group][other]) == most:
+    for line in sorted(measured, key=lambda line: sizes[line.group][swept_part]):
+        if sizes[line.group][other] == most:
             swept.setdefault(line.method, []).append(line)
     return [(mine[0], mine[-1]) for mine in swept.values() if len(mine) > 1]
 
