@@ -20,6 +20,7 @@ from confide.terminal import (
     tell_answered,
     waiting,
 )
+from confide.threads import wait_passively
 
 if TYPE_CHECKING:
     from confide.counterfactual import CounterfactualIntervals
@@ -63,9 +64,7 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")  # a terminal that lacks a sign shows another
-    # Matrices are small here: more threads than one wait for each other, for minutes where other programs run too.
-    for name in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-        os.environ.setdefault(name, "1")
+    wait_passively()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))  # temporary files are removed on the way out
     try:
         status = app(standalone_mode=False)

@@ -26,6 +26,7 @@ from confide.methods.registry import method as method_by_name
 from confide.population import Population, PopulationWarning
 from confide.splits import Rows, spawn_seeds
 from confide.study import Study
+from confide.threads import threads_for
 
 if TYPE_CHECKING:
     import os
@@ -119,7 +120,8 @@ class CounterfactualIntervals(Labelled, BaseEstimator):
             effect = check_effect(self.effect)
             treatments = np.unique(study.treatment)
             self.encoder_ = TableEncoder() if self.encoder == "auto" else clone(self.encoder)
-            encoded = _dense(self.encoder_.fit_transform(study.X))
+            with threads_for(len(study)):
+                encoded = _dense(self.encoder_.fit_transform(study.X))
             fits = Parallel(n_jobs=self.n_jobs)(delayed(_fit_arm)(arm, encoded, study, label) for label in treatments)
             arms, said = zip(*fits, strict=True)
             self.treatments_ = treatments
@@ -249,7 +251,8 @@ class CounterfactualIntervals(Labelled, BaseEstimator):
     def encode(self, X: Any) -> NDArray[np.float64]:
         """Return the covariates as the arms take them, as numbers."""
         check_is_fitted(self)
-        return _dense(self.encoder_.transform(X))
+        with threads_for(X):
+            return _dense(self.encoder_.transform(X))
 
     def _encode_new(self, X: Any, stacklevel: int) -> NDArray[np.float64]:
         """Return the covariates as numbers; warn, in the caller's caller's name, if they are unlike the trial's."""
