@@ -20,7 +20,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from functools import lru_cache
 from math import inf
 from pathlib import Path
@@ -92,7 +92,7 @@ def one_thread() -> Iterator[None]:
 def keep_to_one_thread() -> None:
     """Keep this Python thread to one thread while it lives: for those of a pool, started inside `one_thread`."""
     _here.most = _here.now = 1
-    _controller(len(sys.modules)).limit(limits={"openmp": 1})
+    _controllers(len(sys.modules))[0].limit(limits=1)
 
 
 def environment(count: int) -> dict[str, str]:
@@ -151,12 +151,12 @@ def _at_most(count: int) -> Iterator[None]:
     if count == _here.now:
         yield
         return
-    controller, most, now = _controller(len(sys.modules)), _here.most, _here.now
+    (openmp, blas), most, now = _controllers(len(sys.modules)), _here.most, _here.now
     owns_blas = most is None and _blas.acquire(blocking=False)
     try:
-        allowed = _allowed(controller) if most is None else most
+        allowed = _allowed(openmp) if most is None else most
         _here.most, _here.now = allowed, count
-        with controller.limit(limits={"openmp": min(count, allowed)} | ({"blas": 1} if owns_blas else {})):
+        with openmp.limit(limits=min(count, allowed)), blas.limit(limits=1) if owns_blas else nullcontext():
             yield
     finally:
         _here.most, _here.now = most, now
@@ -164,15 +164,15 @@ def _at_most(count: int) -> Iterator[None]:
             _blas.release()
 
 
-def _allowed(controller: Any) -> int:
+def _allowed(openmp: Any) -> int:
     """Return how many threads OpenMP has now, the fewest where several libraries bring one."""
-    numbers = [library["num_threads"] for library in controller.info() if library["user_api"] == "openmp"]
-    return min(numbers, default=1)
+    return min((library["num_threads"] for library in openmp.info()), default=1)
 
 
 @lru_cache(maxsize=1)
-def _controller(loaded: int) -> Any:  # noqa: ARG001  (with more modules of Python there may be more libraries)
-    """Return what controls the libraries that are loaded."""
+def _controllers(loaded: int) -> tuple[Any, Any]:  # noqa: ARG001  (more modules may have brought more libraries)
+    """Return what controls the libraries of OpenMP, and those of BLAS, each of them alone."""
     from threadpoolctl import ThreadpoolController  # noqa: PLC0415  (the command line is not to wait for it)
 
-    return ThreadpoolController()
+    found = ThreadpoolController()
+    return found.select(user_api="openmp"), found.select(user_api="blas")

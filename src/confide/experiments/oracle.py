@@ -77,7 +77,9 @@ def oracle_values(probabilities: NDArray[np.float64], alpha: float = 0.1) -> NDA
 
 def population(rows: int, d: int) -> NDArray[np.float64]:
     """Return quasi-random covariates of the paper's synthetic data."""
-    U, Z = np.hsplit(norm.ppf(qmc.Sobol(2 * d, rng=0).random(rows)), 2)
+    # `seed` with a generator gives the same points from scipy 1.13 on; `rng` is there from 1.15 on.
+    points = qmc.Sobol(2 * d, seed=np.random.default_rng(0)).random(rows)
+    U, Z = np.hsplit(norm.ppf(points), 2)
     return np.asarray(Z * (A**2 * (1 - U) + B**2 * U) + U)
 
 
