@@ -89,6 +89,9 @@ class PooledDR(ArmEstimator):
         self.solve = solve
         self.floor = floor
 
+    def _learns_from(self, observational: int) -> tuple[str, ...]:
+        return ("observational fit", "trial fit") if observational >= 2 else ("trial fit",)
+
     def _fit(self, arm: Arm) -> None:
         if self.solve not in SOLVES:
             raise ValueError(f"solve={self.solve!r} is unknown; {suggest(self.solve, SOLVES)}")

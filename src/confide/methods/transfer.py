@@ -70,6 +70,11 @@ class Transfer(ArmEstimator):
         base_on = check_base_on(self.base_on, ("observational", "centred", *BASE_ON[1:]))
         return alone.get(base_on, {"trial": 2, "observational": 1})
 
+    def _learns_from(self, observational: int) -> tuple[str, ...]:
+        if self.base_on == "trial" or not observational:
+            return ("trial fit",)
+        return ("observational",) if self.base_on in ("observational", "centred") else ("observational", "trial fit")
+
     def _fit(self, arm: Arm) -> None:
         self.centred_: CentredCalibration | None = None
         if self.base_on == "centred":

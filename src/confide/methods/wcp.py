@@ -58,6 +58,9 @@ class WCP(Weighted):
         self.random_state = random_state
         self.ratio = ratio
 
+    def _learns_from(self, observational: int) -> tuple[str, ...]:  # noqa: ARG002
+        return ("observational fit",)
+
     def _fit(self, arm: Arm) -> None:
         fit, calibration = arm.split_observational()
         if arm.population is None:

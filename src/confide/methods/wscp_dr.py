@@ -103,6 +103,9 @@ class WSCPDR(ArmEstimator):
         self.second_stage = second_stage
         self.refit = refit
 
+    def _learns_from(self, observational: int) -> tuple[str, ...]:  # noqa: ARG002
+        return ("observational fit", "trial fit")
+
     def _fit(self, arm: Arm) -> None:
         if self.target not in TARGETS:
             raise ValueError(f"target={self.target!r} is unknown; {suggest(self.target, TARGETS)}")
