@@ -101,7 +101,7 @@ def test_a_declared_category_is_one_whatever_its_values_look_like():
     study = stack(table, table, categories=["site", "text"])
     assert kinds_of(study.X) == {"site": "categories", "text": "categories"}
     assert study.X["text"].tolist() == ["7", "8"] * 2
-    with pytest.raises(ValueError, match="'sites' is declared a category and is no covariate.*did you mean site"):
+    with pytest.raises(ValueError, match=r"'sites' is declared a category and is no covariate.*did you mean site"):
         stack(table, table, categories=["sites"])
 
 
