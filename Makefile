@@ -3,8 +3,6 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
-# One BLAS thread a process: the tests and benchmarks use processes, and timings mean one core.
-ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test test-long lint format bench study-methods study-default study-ratios study-confounding study-theorem study-attacks reproduction-page benchmarks-page pictures promises docs docs-serve lock clean
@@ -26,10 +24,10 @@ demo: $(READY) ## A real trial, a table that misleads, and what the two give tog
 
 test: $(READY) ## The tests (a few minutes); installs Chromium for the report page where it can
 	@scripts/chromium.sh
-	$(ONE_THREAD) $(BIN)/pytest -n 2
+	$(BIN)/pytest -n 2
 
 test-long: $(READY) ## The long Monte Carlo tests at the paper's setting
-	$(ONE_THREAD) $(BIN)/pytest -n 2 -m long
+	$(BIN)/pytest -n 2 -m long
 
 lint: $(READY) ## ruff and strict mypy
 	$(BIN)/ruff check .
@@ -41,25 +39,25 @@ format: $(READY) ## Format the code and mend what ruff can mend
 	$(BIN)/ruff format .
 
 bench: $(READY) ## Speed and memory, as ratios in one run; OUT=docs/benchmarks.csv keeps the figures
-	$(ONE_THREAD) $(BIN)/python benchmarks/run.py $(if $(OUT),--out $(OUT))
+	$(BIN)/python benchmarks/run.py $(if $(OUT),--out $(OUT))
 
 benchmarks-page: $(READY) ## docs/benchmarks.md from docs/benchmarks.csv
 	$(BIN)/python scripts/benchmarks.py
 
 study-methods: $(READY) ## docs/methods.md: every method at the paper's setting (about half an hour)
-	$(ONE_THREAD) $(BIN)/python scripts/studies.py methods
+	$(BIN)/python scripts/studies.py methods
 
 study-default: $(READY) ## docs/default.md: every method and plain baselines, synthetic and real data (70 minutes)
-	$(ONE_THREAD) $(BIN)/python scripts/studies.py default
+	$(BIN)/python scripts/studies.py default
 
 study-ratios: $(READY) ## docs/ratios.md: every density ratio against a known one (minutes)
-	$(ONE_THREAD) $(BIN)/python scripts/studies.py ratios
+	$(BIN)/python scripts/studies.py ratios
 
 study-confounding: $(READY) ## docs/confounding.md: how often the test for hidden confounding rejects (ten minutes)
-	$(ONE_THREAD) $(BIN)/python scripts/studies.py confounding --seeds 60
+	$(BIN)/python scripts/studies.py confounding --seeds 60
 
 study-theorem: $(READY) ## docs/theorem.md: Theorem 1's claim, checked (minutes)
-	$(ONE_THREAD) $(BIN)/python scripts/studies.py theorem
+	$(BIN)/python scripts/studies.py theorem
 
 study-attacks: $(READY) ## docs/attacks.md: coverage on data that once broke the promise (half an hour)
 	$(ONE_THREAD) $(BIN)/python scripts/studies.py attacks --seeds 100
@@ -68,7 +66,7 @@ reproduction-page: $(READY) ## docs/reproduction.md from its CSV files; FROM=fol
 	$(BIN)/python scripts/reproduction.py $(if $(FROM),--from $(FROM))
 
 pictures: $(READY) ## README's picture in docs/pictures/, and the numbers behind it (half a minute)
-	$(ONE_THREAD) $(BIN)/python scripts/pictures.py
+	$(BIN)/python scripts/pictures.py
 
 promises: $(READY) ## Write the promises in README and docs/promises.md from METHODS
 	$(BIN)/python scripts/promises.py

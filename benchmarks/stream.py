@@ -24,6 +24,7 @@ from confide import CounterfactualIntervals, Transfer, load, stack
 from confide.datasets import load_star
 from confide.formats import read_batches
 from confide.scale import _in_order, _threads, covariates
+from confide.threads import cores, environment
 from timing import require, tell
 
 ROWS = 10_000_000
@@ -42,7 +43,7 @@ def main():
         for name, method in (("the default", "transfer-centred"), ("boosting", boosting)):
             path = Path(folder) / "model.confide"
             CounterfactualIntervals(method, random_state=0).fit(*study).save(path)
-            for threads in (1, os.cpu_count()):
+            for threads in (1, cores()):
                 what = f"{name}, {threads} thread{'s' * (threads > 1)}"
                 own, at_once = map(float, _run([sys.executable, __file__, path, files[ROWS]], threads)[0].split())
                 peaks = {}
@@ -71,8 +72,8 @@ def _write(path, pupils, rows):
 def _run(command, threads):
     """Return the output of a command, its wall time, and its peak of memory in MiB."""
     began = time.perf_counter()
-    environment = {**os.environ, "OMP_NUM_THREADS": str(threads)}
-    with subprocess.Popen(list(map(str, command)), stdout=subprocess.PIPE, text=True, env=environment) as started:  # noqa: S603
+    environ = {**os.environ, **environment(threads)}
+    with subprocess.Popen(list(map(str, command)), stdout=subprocess.PIPE, text=True, env=environ) as started:  # noqa: S603
         output = started.stdout.read()
         _, status, used = os.wait4(started.pid, 0)
         started.returncode = os.waitstatus_to_exitcode(status)

@@ -7,7 +7,6 @@ differences of protocol below.
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 import warnings
 from dataclasses import asdict
@@ -29,6 +28,7 @@ from confide.experiments.reproduction.csvs import read_rows, write_rows
 from confide.experiments.reproduction.published import published
 from confide.experiments.theorem import check_claim
 from confide.ratio import RATIOS
+from confide.threads import one_thread
 
 DOCS = Path(__file__).parents[1] / "docs"
 # Observational and trial rows of the ratio study.
@@ -93,9 +93,8 @@ CONFOUNDING_SETTING = (
 
 def repeat(name: str, base: str, seed: int) -> list[dict[str, Any]]:
     """Return one repetition of a method with the automatic base model or the paper's."""
-    os.environ["OMP_NUM_THREADS"] = "1"
     params = {"base": GradientBoostingRegressor()} if base == "boosting" else {}
-    with warnings.catch_warnings():
+    with one_thread(), warnings.catch_warnings():
         warnings.simplefilter("ignore", InfiniteIntervalWarning)  # the table counts them
         results: list[Result] = repeat_synthetic(name, method(name, **params), seed)
     return [{"base": base, **asdict(result)} for result in results]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from statistics import fmean, geometric_mean, stdev
 from typing import Any
 
@@ -22,6 +21,7 @@ from confide.experiments.comparison import (
     configurations,
 )
 from confide.experiments.oracle import oracle_width
+from confide.threads import one_thread
 
 LEVEL = 0.01
 ARMS = ("Y(0)", "Y(1)")
@@ -72,8 +72,8 @@ def compare_all(seeds: int, jobs: int, only: list[str]) -> list[dict[str, Any]]:
 
 def repeat(cell: str, seed: int) -> list[Outcome]:
     """Return one repetition of a cell, on one core."""
-    os.environ["OMP_NUM_THREADS"] = "1"
-    return compare(cell, seed)
+    with one_thread():
+        return compare(cell, seed)
 
 
 def summarised(outcomes: list[Outcome]) -> list[dict[str, Any]]:

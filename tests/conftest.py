@@ -1,6 +1,5 @@
-"""One BLAS thread a process, before numpy is there: xdist runs processes, and threads on top only collide."""
+"""One thread a process, before numpy is there: xdist runs processes, and threads on top only collide."""
 
-import os
+from confide.threads import one_thread_from_the_start
 
-for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ.setdefault(name, "1")
+one_thread_from_the_start()

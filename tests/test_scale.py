@@ -7,7 +7,6 @@ import threading
 import time
 import warnings
 
-import joblib
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pa_csv
@@ -15,7 +14,7 @@ import pytest
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.linear_model import LinearRegression
 
-from confide import CounterfactualIntervals, PopulationWarning, Transfer, formats, stack
+from confide import CounterfactualIntervals, PopulationWarning, Transfer, formats, scale, stack
 from confide.answers import answer_columns
 from confide.formats import writing
 from confide.intervals import InfiniteIntervalWarning
@@ -121,7 +120,7 @@ class Forgetful(RegressorMixin, BaseEstimator):
 
 def test_a_model_that_is_not_made_for_threads_is_asked_by_one(tmp_path, monkeypatch):
     monkeypatch.setattr(formats, "BATCH_ROWS", 20)
-    monkeypatch.setattr(joblib, "cpu_count", lambda: 4)
+    monkeypatch.setattr(scale, "cores", lambda: 4)
     rng = np.random.default_rng(0)
     table = pa.table({"x": rng.standard_normal(200), "t": np.tile([0, 1], 100), "y": rng.standard_normal(200)})
     model = CounterfactualIntervals(Transfer(base=Forgetful()), random_state=0).fit(*stack(table, table))

@@ -9,18 +9,19 @@ from confide.confounding import ConfoundingTest
 from confide.diagnostics import Coverage
 from confide.encoding import CategoryColumn, NumberColumn
 from confide.experiments.reproduction.reproduce import reproduced
+from confide.experiments.reproduction.screen import reproduction_parts
 from confide.experiments.story import Line, Story
 from confide.experiments.theorem import Verdict, limit_probability, paper_deltas
 from confide.experiments.theorem_study import CASES, as_row
 from confide.held_out import Compared
 from confide.screen import (
+    after_story,
     closing,
     comparison_notes,
     comparison_tables,
     confounding_lines,
     covariate_line,
-    next_commands,
-    reproduction_parts,
+    file_lines,
     story_parts,
 )
 
@@ -119,11 +120,15 @@ def test_which_columns_are_covariates():
 
 
 def test_what_to_type_next():
-    look, first, *_ = next_commands(None, "page.html").splitlines()
+    look, files, run, _ = after_story("page.html").splitlines()
     assert look.startswith("  page.html, in a browser")
-    assert first == "  confide demo --files star"
-    look, first, *_ = next_commands("pupils/", "page.html").splitlines()
-    assert first.startswith("  confide run --observational pupils/observational.csv")
+    assert files == "  confide demo --files star"
+    assert run.startswith("  confide run --observational star/observational.csv")
+    written = {f"my/pupils/{name}.csv": count for name, count in (("observational", 1234), ("trial", 400), ("new", 9))}
+    lines = file_lines(written).splitlines()
+    assert lines[0] == "my/pupils/observational.csv: 1,234 pupils picked by their scores"
+    assert lines[2] == "my/pupils/new.csv: 9 pupils to answer for"
+    assert lines[-2].startswith("  confide run --observational my/pupils/observational.csv")
 
 
 def synthetic_row(method, target, **figures):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from confide.methods._arm import weighs_outcome
+from confide.methods.registry import ASSUMPTIONS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -119,12 +120,6 @@ def _on_confounding(record: ArmDiagnostics, arm: ArmEstimator) -> list[str]:
             f"shift of the outcome, is likely (hidden_confounding_test, or `confide diagnose`, tests it). {then}"
         )
     ]
-
-
-ASSUMPTIONS = (
-    "Promises are averages over people and samples, for new people from the trial's population, if the trial gave "
-    "treatments by lot with the same chances to all and nobody stands in both tables."
-)
 
 
 def summarise(

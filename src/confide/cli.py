@@ -20,6 +20,7 @@ from confide.terminal import (
     tell_answered,
     waiting,
 )
+from confide.threads import wait_passively
 
 if TYPE_CHECKING:
     from confide.counterfactual import CounterfactualIntervals
@@ -74,9 +75,7 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")  # a terminal that lacks a sign shows another
-    # Matrices are small here: more threads than one wait for each other, for minutes where other programs run too.
-    for name in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-        os.environ.setdefault(name, "1")
+    wait_passively()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))  # temporary files are removed on the way out
     try:
         status = app(standalone_mode=False)
@@ -365,19 +364,26 @@ def methods(as_json: Json = False) -> None:
 @app.command(short_help="A real trial, told on screen.")
 def demo(
     files: Annotated[
-        str | None, typer.Option(help="Write these pupils into this folder too, as CSV files for the other commands.")
+        str | None,
+        typer.Option(help="Write these pupils into this folder as CSV files for the other commands, and tell nothing."),
     ] = None,
-    page: Annotated[str, typer.Option("--report", help="Where the report on these pupils goes.")] = "report.html",
+    page: Annotated[
+        str | None, typer.Option("--report", help="Where the report on these pupils goes; by default report.html.")
+    ] = None,
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
     """Tell the story on real pupils: what the observational data claim, what the trial gives, what confide gives."""
-    check_outputs(report=page)
-    from confide.experiments.story import DRAWS, report_star, tell_star, write_star
-    from confide.screen import console, next_commands, story_parts
-
     if files is not None:
-        write_star(files, seed)
+        if page is not None:
+            raise typer.BadParameter("--files writes the pupils and tells nothing of them: leave out --report.")
+        _write_demo(files, seed, as_json=as_json)
+        return
+    page = page or "report.html"
+    check_outputs(report=page)
+    from confide.experiments.story import DRAWS, report_star, tell_star
+    from confide.screen import after_story, console, story_parts
+
     with progress("draws", DRAWS) as tell:
         story, first = tell_star(seed, tell)
     with notes(), waiting("writing the report"):
@@ -387,7 +393,19 @@ def demo(
         return
     for part in story_parts(story):
         console().print(part, highlight=False)
-    typer.echo(next_commands(files, page))
+    typer.echo(after_story(page))
+
+
+def _write_demo(folder: str, seed: int, *, as_json: bool) -> None:
+    """Write the pupils of the demonstration into a folder, and say so."""
+    from confide.datasets.star import write_star
+    from confide.screen import file_lines
+
+    written = write_star(folder, seed)
+    if as_json:
+        print_json({"files": written})
+    else:
+        typer.echo(file_lines(written))
 
 
 @app.command(short_help="The paper's tables, run anew.")
@@ -420,7 +438,8 @@ def reproduce(
     if as_json:
         print_json({"notes": plan.notes, "tables": found})
         return
-    from confide.screen import console, reproduction_parts
+    from confide.experiments.reproduction.screen import reproduction_parts
+    from confide.screen import console
 
     for each in found:
         for part in reproduction_parts(each):

@@ -30,6 +30,7 @@ from confide.population import Population, PopulationWarning
 from confide.splits import Rows, spawn_seeds
 from confide.study import Study
 from confide.tables import take_rows
+from confide.threads import threads_for
 
 if TYPE_CHECKING:
     import os
@@ -260,7 +261,8 @@ class CounterfactualIntervals(Labelled, BaseEstimator):
     def _fitted_encoder(self, X: Any, learns: NDArray[np.bool_]) -> Any:
         """Return the encoder, learnt from those rows; what kind each column is, all rows say together."""
         encoder = TableEncoder(kinds_of(X)) if self.encoder == "auto" else clone(self.encoder)
-        return encoder.fit(take_rows(X, learns))
+        with threads_for(X):
+            return encoder.fit(take_rows(X, learns))
 
     def encode(self, X: Any) -> NDArray[np.float64]:
         """Return the covariates as the arms take them, as numbers."""
@@ -269,7 +271,8 @@ class CounterfactualIntervals(Labelled, BaseEstimator):
 
     def _encode(self, X: Any) -> NDArray[np.float64]:
         try:
-            return _dense(self.encoder_.transform(X))
+            with threads_for(X):
+                return _dense(self.encoder_.transform(X))
         except ValueError as error:
             if self.encoder == "auto":
                 raise

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from scipy.interpolate import BSpline
@@ -19,13 +19,14 @@ from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import SplineTransformer, StandardScaler
 from sklearn.utils import get_tags
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, has_fit_parameter, validate_data
-from threadpoolctl import threadpool_limits
 
 from confide.checks import suggest
 from confide.sharing import fit_once
 from confide.splits import Rows, spawn_seeds
+from confide.threads import threads_for
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -35,8 +36,6 @@ SPLINE_VALUES = 10
 # Cross-validation compares the candidates on at most this many rows; the winner then learns from all.
 COMPARISON_ROWS = 20_000
 FOLDS = 5
-# Fewer rows than this are boosted by one thread: more only wait for each other, for ever where the cores are busy.
-SMALL_ROWS = 20_000
 
 Losses = Callable[[Any, Any, Any], "NDArray[np.float64]"]
 
@@ -58,10 +57,6 @@ class _Auto(BaseEstimator):
 
     def _choose(self, candidates: dict[str, Any], losses: Losses, rows: Rows, make_folds: Any) -> None:
         """Set the winner: candidates go from the simplest to the most flexible, and a tie to the simpler."""
-        with threadpool_limits(1 if len(rows) < SMALL_ROWS else None, user_api="openmp"):
-            self._compare(candidates, losses, rows, make_folds)
-
-    def _compare(self, candidates: dict[str, Any], losses: Losses, rows: Rows, make_folds: Any) -> None:
         self.errors_: dict[str, float] = {}
         self.name_ = next(iter(candidates))
         chosen = np.random.default_rng(spawn_seeds(self.random_state, 1)[0]).permutation(len(rows))[:COMPARISON_ROWS]
@@ -182,14 +177,48 @@ class AutoClassifier(ClassifierMixin, _Auto):
         return self.classes_[np.argmax(probabilities, axis=1)]
 
 
-def ridge_on_splines() -> Pipeline:
+def _last_step_has(name: str) -> Callable[[Pipeline], bool]:
+    return lambda pipeline: hasattr(pipeline.steps[-1][1], name)
+
+
+class Learner(Pipeline):
+    """Steps that learn and answer with as many threads as help (`confide.threads`).
+
+    Every model in confide is one, or is the last step of one: the automatic ones, those of density ratios, and the
+    caller's own.
+    """
+
+    @classmethod
+    def of(cls, *steps: Any) -> Self:
+        """Return the steps one after the other, with scikit-learn's names."""
+        return cls(make_pipeline(*steps).steps)
+
+    def fit(self, X: Any, y: Any = None, **params: Any) -> Self:
+        """Fit one step after the other."""
+        with threads_for(X):
+            return super().fit(X, y, **params)  # type: ignore[no-any-return]
+
+    @available_if(_last_step_has("predict"))  # type: ignore[untyped-decorator]
+    def predict(self, X: Any, **params: Any) -> Any:
+        """Return the last step's predictions."""
+        with threads_for(X):
+            return super().predict(X, **params)
+
+    @available_if(_last_step_has("predict_proba"))  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any, **params: Any) -> Any:
+        """Return the last step's probabilities."""
+        with threads_for(X):
+            return super().predict_proba(X, **params)
+
+
+def ridge_on_splines() -> Learner:
     """Return ridge regression on cubic splines of the continuous columns and on the others as they are."""
-    return make_pipeline(*_splines(), RidgeCV(alphas=np.logspace(-2, 4, 13)))
+    return Learner.of(*_splines(), RidgeCV(alphas=np.logspace(-2, 4, 13)))
 
 
-def logistic_on_splines(C: float = 0.1) -> Pipeline:
+def logistic_on_splines(C: float = 0.1) -> Learner:
     """Return logistic regression on cubic splines of the continuous columns and on the others as they are."""
-    return make_pipeline(*_splines(), LogisticRegression(C=C, max_iter=1000))
+    return Learner.of(*_splines(), LogisticRegression(C=C, max_iter=1000))
 
 
 def _splines() -> list[Any]:
@@ -259,14 +288,14 @@ class SeenColumns(TransformerMixin, BaseEstimator):
         return tags
 
 
-def prepared(estimator: Any) -> Pipeline:
+def prepared(estimator: Any) -> Learner:
     """Return the estimator behind `SeenColumns`, imputed where it does not take missing values itself."""
-    return make_pipeline(SeenColumns(impute=not get_tags(estimator).input_tags.allow_nan), estimator)
+    return Learner.of(SeenColumns(impute=not get_tags(estimator).input_tags.allow_nan), estimator)
 
 
-def standardised(*estimator: Any) -> Pipeline:
+def standardised(*estimator: Any) -> Learner:
     """Return the estimator, if any, behind `SeenColumns`, imputed and scaled."""
-    return make_pipeline(SeenColumns(), StandardScaler(), *estimator)
+    return Learner.of(SeenColumns(), StandardScaler(), *estimator)
 
 
 def _continuous(X: NDArray[np.float64]) -> list[int]:
@@ -338,7 +367,7 @@ def settled(base: Any, rows: Rows, seed: int) -> Any:
     if check_base(base) is None or isinstance(base, AutoRegressor):
         base = seeded(AutoRegressor() if base is None else base, seed).fit(rows.X, rows.y).model_
         if isinstance(base, Pipeline) and isinstance(base[-1], RidgeCV):
-            base = make_pipeline(*base[:-1], Ridge(alpha=base[-1].alpha_))
+            base = Learner.of(*base[:-1], Ridge(alpha=base[-1].alpha_))
     base = clone(base)
     params = base.get_params(deep=True)
     stops: dict[str, Any] = {name: False for name in params if name.split("__")[-1] == "early_stopping"}

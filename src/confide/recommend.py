@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from confide.als import Factors, Ratings, alternate, learn_biases, products, spectral_norm
 from confide.checks import all_or_nothing, check_count
 from confide.splits import spawn_seeds
+from confide.threads import threads_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -95,7 +96,7 @@ class MatrixFactorization(RegressorMixin, TransformerMixin, BaseEstimator):
 
     def fit(self, X: Any, y: Any) -> MatrixFactorization:
         """Learn from ratings y of the pairs in X."""
-        with all_or_nothing(self):
+        with threads_for(X), all_or_nothing(self):
             X, y = self._numbers(X, y, y_numeric=True)
             self._check_columns(X)
             self._check_parameters()

@@ -7,21 +7,20 @@ from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass
-from functools import partial, reduce
+from functools import reduce
 from itertools import chain
 from operator import add
 from typing import TYPE_CHECKING, Any
 
-import joblib
 import numpy as np
 import pyarrow as pa
-from threadpoolctl import threadpool_limits
 
 from confide.answers import answers, beside, contrasts
 from confide.encoding import NumberColumn
 from confide.formats import PLAIN, Batch, Dialect, check_columns, kind_of, read_batches, writing
 from confide.kinds import numbers
 from confide.population import Look, PopulationWarning
+from confide.threads import cores, keep_to_one_thread, one_thread
 from confide.trust import parts
 
 if TYPE_CHECKING:
@@ -153,15 +152,14 @@ def answer_file(
 def _threads(model: CounterfactualIntervals) -> int:
     """Return how many batches may be answered at once."""
     libraries = {type(part).__module__.partition(".")[0] for part in parts(model)}
-    return min(joblib.cpu_count(), MOST_THREADS) if libraries <= THREAD_SAFE else 1
+    return min(cores(), MOST_THREADS) if libraries <= THREAD_SAFE else 1
 
 
 def _in_order(work: Callable[[Batch], _Part], batches: Iterable[Batch], threads: int) -> Generator[_Part]:
     """Yield what is made of the batches, in their order, while the next ones are being worked on."""
     pending: deque[Future[_Part]] = deque()
     # The batches share the cores: inside one of them nothing runs in parallel.
-    one_each = partial(threadpool_limits, 1, user_api="openmp")
-    with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(threads, initializer=one_each) as hands:
+    with one_thread(), ThreadPoolExecutor(threads, initializer=keep_to_one_thread) as hands:
         for batch in batches:
             pending.append(hands.submit(work, batch))
             if len(pending) > threads:

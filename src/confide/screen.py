@@ -1,8 +1,12 @@
-"""What the command line shows: tables and paragraphs from records, and nothing computed."""
+"""What the command line shows: tables and paragraphs from records, and nothing computed.
+
+Constants of heavy modules are imported inside the functions: `confide methods` needs none of them.
+"""
 
 from __future__ import annotations
 
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.box import SIMPLE
@@ -10,29 +14,12 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from confide.advice import ASSUMPTIONS
-from confide.confounding import LEVEL
-from confide.experiments import theorem_study
-from confide.experiments.reproduction.protocols import PROTOCOLS
-from confide.experiments.reproduction.summary import shown, shown_coverage
-from confide.experiments.story import ALPHA
-from confide.held_out import HELD_OUT
-from confide.methods.registry import METHODS
+from confide.methods.registry import ASSUMPTIONS, METHODS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from confide.confounding import ConfoundingTest
-    from confide.experiments.reproduction import Reproduced
-    from confide.experiments.reproduction.summary import Line
     from confide.experiments.story import Story
     from confide.held_out import Compared
-
-# Cells of a sweep that stand side by side in 80 columns.
-SIDE_BY_SIDE = 4
-# Columns of Theorem 1 that fit 80 columns, and their headings there; the CSV has them all.
-THEOREM = {name: name for name in ("n", "m", "d")} | {"‖θᴵ - θᴼ‖/σ": "‖Δθ‖/σ", "α": "α", "claimed": "claimed"}
-THEOREM |= {"limit": "limit", "simulated (n)": "simulated", "verdict": "verdict"}
 
 
 @cache
@@ -92,6 +79,8 @@ def _rows(worth: float) -> str:
 
 def comparison_notes(found: list[Compared]) -> list[str]:
     """Return what the table of a comparison must not be read without."""
+    from confide.held_out import HELD_OUT
+
     return [
         *(f"{each.method} refuses: {each.refused}" for each in found if each.refused is not None),
         f"On {HELD_OUT:.0%} of the trial's rows, which no method saw.",
@@ -108,6 +97,8 @@ def comparison_notes(found: list[Compared]) -> list[str]:
 
 def confounding_lines(tests: list[ConfoundingTest]) -> list[str]:
     """Return the test for hidden confounding in words."""
+    from confide.confounding import LEVEL
+
     lines = ["Hidden confounding: do outcomes differ between the tables at equal covariates? Each treatment by itself:"]
     for test in tests:
         if test.p_value != test.p_value:
@@ -136,6 +127,8 @@ def covariate_line(columns: Any) -> str:
 
 def story_parts(story: Story) -> list[Any]:
     """Return the demonstration, paragraph by paragraph."""
+    from confide.experiments.story import ALPHA
+
     table = Table(box=SIMPLE, pad_edge=False)
     table.add_column("what answers", no_wrap=True)
     for kind in ("regular", "small"):
@@ -170,6 +163,8 @@ def story_parts(story: Story) -> list[Any]:
 
 def closing(story: Story) -> str:
     """Return what the numbers of the demonstration say."""
+    from confide.experiments.story import ALPHA
+
     blind, alone, both = story.lines
     mislead = "mislead" if min(blind.coverage) < 1 - ALPHA else "happened to do well here"
     narrower = [1 - ours / theirs for ours, theirs in zip(both.width, alone.width, strict=True)]
@@ -181,95 +176,27 @@ def closing(story: Story) -> str:
     )
 
 
-def next_commands(files: str | None, report: str) -> str:
-    """Return what to look at and type after the demonstration, whose files may be there already."""
-    folder = "star" if files is None else files.rstrip("/")
-    lines = [f"  {report}, in a browser: one of the draws, pupil by pupil"]
-    lines += ["  confide demo --files star"] * (files is None)
-    lines += [
-        f"  confide run --observational {folder}/observational.csv --trial {folder}/trial.csv \\",
-        f"    --predict {folder}/new.csv --treatment small --outcome score --id pupil --out intervals.csv",
-    ]
-    return "\n".join(lines)
+def after_story(report: str) -> str:
+    """Return what to look at and type after the demonstration."""
+    return "\n".join(
+        [
+            f"  {report}, in a browser: one of the draws, pupil by pupil",
+            "  confide demo --files star",
+            _run_on_files("star"),
+        ]
+    )
 
 
-def reproduction_parts(found: Reproduced) -> list[Any]:
-    """Return a table of the paper as it came out: protocols, figures beside the paper's, and why they differ."""
-    seeds = f"{found.seeds} seed{'s' * (found.seeds > 1)}"
-    head = f"[bold]{escape(found.title)}[/bold], {seeds}, {found.seconds:,.0f} s of one core"
-    parts: list[Any] = [head, f"paper: {escape(found.paper)}.", f"ours:  {escape(found.ours)}."]
-    if found.name == "theorem":
-        parts.append(_theorem_table(found))
-    elif PROTOCOLS[found.name].published:
-        cells = dict.fromkeys((line.group, line.target) for line in found.lines)
-        parts += [_beside_table(found, *cell) for cell in cells]
-        parts += [_scale_table(found)] * any(line.more for line in found.lines)
-    else:
-        parts += _sweep_tables(found)
-    parts += [f"[bold]why[/bold] {escape(methods)}: {escape(reason)}." for methods, reason in found.reasons]
-    parts += [f"note: {escape(note)}" for note in found.notes]
-    return [*parts, f"written: {escape(', '.join(found.files))}\n"]
+def file_lines(written: dict[str, int]) -> str:
+    """Return what the files of the demonstration are, by path, and what to type next."""
+    kinds = ("picked by their scores", "who came to their classes by lot", "to answer for")
+    lines = [f"{path}: {count:,} pupils {kind}" for (path, count), kind in zip(written.items(), kinds, strict=True)]
+    return "\n".join([*lines, "", "Next:", _run_on_files(str(Path(next(iter(written))).parent))])
 
 
-def _beside_table(found: Reproduced, group: str, target: str) -> Table:
-    """Return coverage and width of one cell, ours and the paper's in turn: mean ± standard deviation over seeds."""
-    mine = [line for line in found.lines if (line.group, line.target) == (group, target)]
-    infinite = any(line.infinite for line in mine)
-    headings = ["coverage\nours", "\npaper", "width\nours", "\npaper", *["\n∞"] * infinite]
-    rows = [
-        [line.method, shown_coverage(line), shown(line.paper_coverage), shown(line.width), shown(line.paper_width)]
-        + [f"{line.infinite:.0%}" if line.infinite else ""] * infinite
-        for line in mine
-    ]
-    return _table(f"{group}, {target}".strip(", "), headings, rows)
-
-
-def _scale_table(found: Reproduced) -> Table:
-    """Return the widths of ratings that a reader can use: within the scale, and in ratings."""
-    rows = [[line.method, *(shown(line.more.get(key), 2) for key in ("clipped", "ratings"))] for line in found.lines]
-    return _table("", ["width within\n1 to 5", "ratings in\nthe set"], rows)
-
-
-def _sweep_tables(found: Reproduced) -> list[Table]:
-    """Return coverage, then width, a target at a time, with the cells of the sweep side by side."""
-    groups = list(dict.fromkeys(line.group for line in found.lines))
-    parts: list[tuple[str, Callable[[Line], str]]] = [("coverage", shown_coverage), ("width", _finite_width)]
-    tables = []
-    for target in dict.fromkeys(line.target for line in found.lines):
-        mine = {(line.group, line.method): line for line in found.lines if line.target == target}
-        for what, show in parts:
-            for start in range(0, len(groups), SIDE_BY_SIDE):
-                some = groups[start : start + SIDE_BY_SIDE]
-                rows = [
-                    [method, *(show(mine[group, method]) if (group, method) in mine else "" for group in some)]
-                    for method in dict.fromkeys(method for _, method in mine)
-                ]
-                tables.append(_table(f"{what} of {target}", [group.replace(", ", "\n") for group in some], rows))
-    return tables
-
-
-def _table(title: str, headings: list[str], rows: list[list[str]]) -> Table:
-    """Return a table of methods that fits 80 columns; a method without any figure is left out."""
-    table = Table(title=escape(title) or None, title_justify="left", box=SIMPLE, pad_edge=False, padding=(0, 0, 0, 1))
-    table.add_column("method", no_wrap=True)
-    for heading in headings:
-        table.add_column(escape(heading), justify="right", no_wrap=True)
-    for row in rows:
-        if any(row[1:]):
-            table.add_row(*map(escape, row))
-    return table
-
-
-def _finite_width(line: Line) -> str:
-    return f"∞ ({line.infinite:.0%})" if line.infinite else shown(line.width)
-
-
-def _theorem_table(found: Reproduced) -> Table:
-    """Return the cases of Theorem 1: what it claims, and what is so."""
-    table = Table(box=SIMPLE, pad_edge=False, padding=(0, 0, 0, 1))
-    for heading in THEOREM.values():
-        table.add_column(heading, justify="right", no_wrap=True)
-    for row in found.rows:
-        cells = dict(zip(theorem_study.HEADINGS, theorem_study.cells(row), strict=True))
-        table.add_row(*(cells[name].split(" (")[0] for name in THEOREM))
-    return table
+def _run_on_files(folder: str) -> str:
+    """Return the command that answers for the pupils of the demonstration."""
+    return (
+        f"  confide run --observational {folder}/observational.csv --trial {folder}/trial.csv \\\n"
+        f"    --predict {folder}/new.csv --treatment small --outcome score --id pupil --out intervals.csv"
+    )

@@ -44,7 +44,8 @@ from sklearn.preprocessing import (
     StandardScaler,
 )
 
-from confide.learners import SeenColumns, Splines
+from confide.learners import Learner, SeenColumns, Splines
+from confide.threads import threads_for
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -70,6 +71,8 @@ LABEL_FREE = {
     Splines,
     StandardScaler,
 }
+# One step after the other, and nothing else.
+PIPELINES = (Pipeline, Learner)
 # Metrics of k-NN by scikit-learn's name, and what scipy calls them.
 METRICS = {"euclidean": 2.0, "l2": 2.0, "manhattan": 1.0, "l1": 1.0, "cityblock": 1.0}
 # Distances are compared in blocks of at most this many.
@@ -124,13 +127,18 @@ class RefittedSmoother:
         self.transformers = [clone(transformer) for transformer in smoother.transformers]
         self.states: list[bytes | None] = []
         self.features = [X]
-        for transformer in self.transformers:
-            self.features.append(_dense(transformer.fit_transform(self.features[-1])))
-            self.states.append(_state(transformer))
-        self.bordered = _bordered(self.regressor, self.features[-1], y)
+        with threads_for(len(X)):
+            for transformer in self.transformers:
+                self.features.append(_dense(transformer.fit_transform(self.features[-1])))
+                self.states.append(_state(transformer))
+            self.bordered = _bordered(self.regressor, self.features[-1], y)
 
     def residuals(self, x: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the lines a + b·ȳ of all residuals after a refit with (x, ȳ): rows that stay (n, 2), new row (2,)."""
+        with threads_for(len(self.y)):
+            return self._residuals(x)
+
+    def _residuals(self, x: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         stay, new, changed = self._refit_transformers(x)
         bordered = _bordered(self.regressor, stay, self.y) if changed else self.bordered
         if bordered is not None:
@@ -170,7 +178,7 @@ def _state(transformer: Any) -> bytes | None:
 
 def _steps(model: Any) -> list[Any]:
     """Return the steps of nested pipelines in a row; any other model is its own only step."""
-    if type(model) is not Pipeline:
+    if type(model) not in PIPELINES:
         return [model]
     return [inner for _, step in model.steps if step not in (None, "passthrough") for inner in _steps(step)]
 
@@ -185,7 +193,7 @@ def _is_label_free(transformer: Any) -> bool:
         )
     if type(transformer) is FeatureUnion:
         return all(_is_label_free(part) for _, part in transformer.transformer_list)
-    if type(transformer) is Pipeline:
+    if type(transformer) in PIPELINES:
         return all(map(_is_label_free, _steps(transformer)))
     return type(transformer) in LABEL_FREE
 

@@ -37,6 +37,7 @@ OBJECTS = {
     "confide.ends.IntervalEnds",
     "confide.learners.AutoClassifier",
     "confide.learners.AutoRegressor",
+    "confide.learners.Learner",
     "confide.learners.SeenColumns",
     "confide.learners.Splines",  # builds its splines by scipy's constructor, which checks them
     "confide.methods.naive.Naive",

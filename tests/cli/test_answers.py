@@ -10,6 +10,7 @@ import pytest
 
 from commands import QUICK, STUDY, names, write
 from confide import METHODS, __version__, held_out, load
+from confide.experiments import story
 from tables import people, typed
 
 
@@ -21,9 +22,8 @@ def test_help_lists_the_commands(confide):
             assert f"\n  {command} " in out
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["run", "--help"], ["--version"]])
-def test_help_needs_no_numbers(arguments):
-    """Neither numpy nor scikit-learn nor pyarrow is imported: help is instant."""
+def modules_after(*arguments):
+    """Return the names of what a command has imported, of the packages and of confide."""
     code = f"""
 import sys
 from confide.cli import main
@@ -32,11 +32,32 @@ try:
     main()
 except SystemExit as left:
     assert not left.code
-heavy = {{"numpy", "sklearn", "scipy", "pyarrow", "narwhals", "skops"}} & set(sys.modules)
-assert not heavy, heavy
+print("", *sys.modules, sep="\\n")
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+    return set(done.stdout.splitlines())
+
+
+HEAVY = {"sklearn", "scipy", "pyarrow", "narwhals", "skops"}
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["run", "--help"], ["--version"]])
+def test_help_needs_no_numbers(arguments):
+    """Neither numpy nor scikit-learn nor pyarrow is imported: help is instant."""
+    assert not (HEAVY | {"numpy"}) & modules_after(*arguments)
+
+
+@pytest.mark.parametrize("arguments", [["methods"], ["methods", "--json"]])
+def test_methods_needs_no_estimators(arguments):
+    assert not HEAVY & modules_after(*arguments)
+
+
+def test_the_files_of_the_demo_need_no_methods(tmp_path):
+    """Neither the story nor the paper's tables nor the report are imported to write three files."""
+    told = {"confide.experiments.story", "confide.experiments.reproduction", "confide.report", "jinja2"}
+    assert not told & modules_after("demo", "--files", str(tmp_path))
+    assert names(tmp_path) == ["new.csv", "observational.csv", "trial.csv"]
 
 
 def test_version(confide):
@@ -197,13 +218,12 @@ def test_diagnose_tests_for_hidden_confounding(confide):
     assert [test["treatment"] for test in told["hidden_confounding"]] == ["drug", "placebo"]
 
 
-def test_the_demo_tells_the_story_and_the_next_command(tmp_path, confide, monkeypatch):
+def test_the_demo_tells_the_story_and_what_to_look_at(tmp_path, confide, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "100")
-    status, out, err = confide("demo", "--files", "pupils")
+    status, out, err = confide("demo")
     assert (status, err) == (0, "")
-    assert names(tmp_path) == ["pupils", "report.html"]
-    assert names(tmp_path / "pupils") == ["new.csv", "observational.csv", "trial.csv"]
+    assert names(tmp_path) == ["report.html"]
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert "<title>Intervals for 1,000 individuals</title>" in page
     assert "On 1,000 pupils who are neither in the trial nor in the observational table." in page
@@ -212,6 +232,18 @@ def test_the_demo_tells_the_story_and_the_next_command(tmp_path, confide, monkey
     assert "report.html, in a browser" in out
     for what in ("observational alone", "trial alone", "confide, with both", "≥ 90 %", "nothing"):
         assert what in out
+
+
+def test_the_demo_writes_its_files_without_telling_the_story(tmp_path, confide, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    told = json.loads(confide("demo", "--files", "pupils/again", "--json")[1])
+    assert list(told["files"].values())[1:] == [400, 1000]
+    monkeypatch.setattr(story, "tell_star", None)
+    status, out, err = confide("demo", "--files", "pupils/")
+    assert (status, err) == (0, "")
+    assert names(tmp_path) == ["pupils"]
+    assert names(tmp_path / "pupils") == ["again", "new.csv", "observational.csv", "trial.csv"]
+    assert "pupils/trial.csv: 400 pupils who came to their classes by lot" in out
     command = out[out.index("  confide run") :].replace("\\\n", " ").split()
     status, out, _ = confide(*command[1:])
     assert status == 0

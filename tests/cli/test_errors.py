@@ -135,6 +135,7 @@ BAD = {
     "Yahoo's files elsewhere": (None, ["reproduce", "yahoo", "--yahoo", "deep"], "deep is no directory"),
     "results into a file": (None, ["reproduce", "table2", "--out", "new.csv"], "new.csv cannot be written"),
     "demo into a file": (None, ["demo", "--files", "new.csv"], "new.csv"),
+    "demo's files and a report": (None, ["demo", "--files", "star", "--report", "r.html"], "leave out --report"),
     "demo where nothing can be written": (
         None,
         ["demo", "--report", "deep/report.html"],

@@ -1,10 +1,12 @@
 import numpy as np
 import pyarrow.compute as pc
 import pytest
+from pyarrow import csv
 from scipy import stats
 
 from confide import CounterfactualIntervals, stack
 from confide.datasets import load_star
+from confide.datasets.star import write_star
 
 
 def scores(table, small):
@@ -96,3 +98,17 @@ def test_text_and_missing_values_pass_through_the_whole_way():
 def test_bad_arguments_are_named(argument, message):
     with pytest.raises(ValueError, match=message):
         load_star(**argument)
+
+
+def test_the_pupils_as_files(tmp_path):
+    written = write_star(str(tmp_path / "deep" / "star"), 0)
+    data = load_star(random_state=0)
+    parts = {
+        name: csv.read_csv(tmp_path / "deep" / "star" / f"{name}.csv") for name in ("observational", "trial", "new")
+    }
+    assert list(written.values()) == [len(part) for part in parts.values()]
+    for name, original in (("observational", data.observational), ("trial", data.trial), ("new", data.test)):
+        assert len(np.unique(parts[name]["pupil"])) == len(original)
+        np.testing.assert_array_equal(parts[name]["birth"], original["birth"])
+    assert "score" not in parts["new"].column_names
+    assert "small" not in parts["new"].column_names

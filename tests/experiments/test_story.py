@@ -6,8 +6,7 @@ import pytest
 from confide import METHODS, CounterfactualIntervals, stack
 from confide.datasets import load_star
 from confide.experiments import story
-from confide.experiments.story import ALPHA, tell_star, write_star
-from confide.formats import read_file
+from confide.experiments.story import ALPHA, tell_star
 
 
 def test_the_numbers_are_means_over_draws_of_the_pupils():
@@ -37,16 +36,3 @@ def test_each_draw_is_told_and_enters_the_means(monkeypatch):
     assert told.claimed == pytest.approx(np.mean([each.claimed for each in draws]))
     assert told.lines[0].promise == "nothing"
     assert told.lines[2].promise == METHODS["transfer-centred"].promise
-
-
-def test_the_pupils_as_files(tmp_path):
-    write_star(str(tmp_path / "deep" / "star"), 0)
-    data = load_star(random_state=0)
-    parts = {
-        name: read_file(str(tmp_path / "deep" / "star" / f"{name}.csv")) for name in ("observational", "trial", "new")
-    }
-    for name, original in (("observational", data.observational), ("trial", data.trial), ("new", data.test)):
-        assert len(np.unique(parts[name]["pupil"])) == len(original)
-        np.testing.assert_array_equal(parts[name]["birth"], original["birth"])
-    assert "score" not in parts["new"].column_names
-    assert "small" not in parts["new"].column_names

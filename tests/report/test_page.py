@@ -12,9 +12,9 @@ from hatchling.builders.wheel import WheelBuilder
 
 import confide.report
 from confide import METHODS, WSCPDR, Naive, Transfer
-from confide.advice import ASSUMPTIONS
 from confide.diagnostics import name_and_promise
 from confide.learners import ridge_on_splines
+from confide.methods.registry import ASSUMPTIONS
 from confide.report import individuals, numbers, page, write_report
 from report_pages import fitted, new_patients, study_of
 

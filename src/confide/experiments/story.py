@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,7 +12,6 @@ import pyarrow as pa
 from confide.confounding import hidden_confounding_test
 from confide.counterfactual import CounterfactualIntervals
 from confide.datasets import load_star
-from confide.formats import writing
 from confide.held_out import Compared, compare
 from confide.methods.naive import Naive
 from confide.methods.registry import METHODS
@@ -179,22 +177,6 @@ def report_star(path: str, draw: Draw, seed: int) -> None:
     )
     individuals = Individuals.of_table(draw.model, draw.held_out.X.add_column(0, "pupil", pupils))
     write_page(path, draw.model, individuals, evidence)
-
-
-def write_star(folder: str, seed: int) -> None:
-    """Write the pupils of the story as CSV files: observational, trial, and the held-out ones as new rows."""
-    data = load_star(random_state=seed)
-    parts = {
-        "observational": data.observational,
-        "trial": data.trial,
-        "new": data.test.drop_columns([str(data.treatment), data.outcome]),
-    }
-    Path(folder).mkdir(parents=True, exist_ok=True)
-    for name, table in parts.items():
-        pupils = pa.array([f"{name[0]}{number:04d}" for number in range(1, len(table) + 1)])
-        named = table.add_column(0, "pupil", pupils)
-        with writing(str(Path(folder) / f"{name}.csv"), named.schema) as sink:
-            sink.write_table(named)
 
 
 def _difference(table: pa.Table, treatment: str, outcome: str) -> float:

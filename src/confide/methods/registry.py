@@ -41,6 +41,12 @@ class Method:
     ratio_on: str | None = None
 
 
+# What every promise supposes.
+ASSUMPTIONS = (
+    "Promises are averages over people and samples, for new people from the trial's population, if the trial gave "
+    "treatments by lot with the same chances to all and nobody stands in both tables."
+)
+
 _TWO_STAGES = "base: observational fit rows; intervals at trial rows by the other observational rows, weight {}; "
 _ENDS = {
     "inexact": "their ends regressed on x over all trial rows",

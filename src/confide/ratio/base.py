@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from confide.checks import suggest
 from confide.conformal.quantile import check_weights
+from confide.threads import threads_for
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -52,7 +53,8 @@ class DensityRatio(BaseEstimator, ABC):
             )
         columns = self._columns()
         self.limits_ = (0.0, np.inf)
-        self._fit(numerator[:, columns], denominator[:, columns])
+        with threads_for(len(numerator) + len(denominator)):
+            self._fit(numerator[:, columns], denominator[:, columns])
         self.n_columns_ = numerator.shape[1]
         self.clipped_ = self._count_clipped(np.concatenate([numerator, denominator]))
         return self
@@ -66,7 +68,8 @@ class DensityRatio(BaseEstimator, ABC):
                 f"rows must have the {self.n_columns_} columns of fit (covariates, then the outcome), "
                 f"got shape {rows.shape}."
             )
-        ratio = check_weights(self._ratio(rows[:, self._columns()]), f"{type(self).__name__}'s ratio")
+        with threads_for(len(rows)):
+            ratio = check_weights(self._ratio(rows[:, self._columns()]), f"{type(self).__name__}'s ratio")
         if ratio.shape != (len(rows),):
             raise ValueError(f"a density ratio must give one value a row, got shape {ratio.shape}.")
         return ratio

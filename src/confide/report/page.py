@@ -12,11 +12,11 @@ from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
 from confide import __version__
-from confide.advice import ASSUMPTIONS, advised, effect_promise
+from confide.advice import advised, effect_promise
 from confide.answers import answer_columns, contrasts
 from confide.confounding import LEVEL
 from confide.files import atomic_write
-from confide.methods.registry import METHODS
+from confide.methods.registry import ASSUMPTIONS, METHODS
 from confide.offsets import why_no_offsets
 from confide.report.columns import fitting
 from confide.report.embed import as_json

@@ -17,6 +17,7 @@ from confide.experiments.reproduction.runs import Part, Row, Task, run
 from confide.experiments.reproduction.settings import COAT, YAHOO, Settings
 from confide.experiments.reproduction.summary import Line, lines, seeds_of, unbounded, why
 from confide.experiments.reproduction.tables import TABLES, Sources, Table
+from confide.threads import cores
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -122,7 +123,7 @@ class Reproduction:
         """
         settings = settings or Settings()
         seeds = check_count("seeds", seeds)
-        jobs = min(2, os.cpu_count() or 1) if jobs is None else check_count("jobs", jobs)
+        jobs = min(2, cores()) if jobs is None else check_count("jobs", jobs)
         if name not in (*TABLES, EVERY):
             raise ValueError(f"table {name!r} is unknown; {suggest(name, (*TABLES, EVERY))}")
         tables, notes = [TABLES[each] for each in TABLES if name in (each, EVERY)], []

@@ -14,10 +14,10 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from joblib import Parallel, delayed, parallel_config
-from threadpoolctl import threadpool_limits
 
 from confide import __version__
 from confide.files import atomic_write
+from confide.threads import one_thread
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -88,7 +88,7 @@ def run(tasks: Iterable[Task], folder: Path, jobs: int, tell: Callable[[int], No
     found = {digest: part for digest, task in unique.items() if (part := read(task, folder)) is not None}
     tell(len(found))
     missing = [task for digest, task in unique.items() if digest not in found]
-    with parallel_config("loky", inner_max_num_threads=1):
+    with parallel_config("loky"):
         parallel = Parallel(n_jobs=min(jobs, len(missing)) or 1, batch_size=1, return_as="generator_unordered")
         try:
             for part in parallel(delayed(make_for)(os.getpid(), task, folder) for task in missing):
@@ -125,7 +125,7 @@ def make(task: Task, folder: Path) -> Part:
     """Do the work on one core, write the part whole, and return it."""
     began = time.perf_counter()
     # One thread, whoever calls: with more, sums come in another order and the last digits differ.
-    with threadpool_limits(1):
+    with one_thread():
         rows = task.work(**task.arguments) if task.where is None else task.work(**task.arguments, where=task.where)
     part = Part(task, rows, time.perf_counter() - began)
     path = task.path(folder)
