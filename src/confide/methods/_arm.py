@@ -26,7 +26,7 @@ from confide.conformal.transductive import outcome_grid, rows_at_once, solve_on_
 from confide.intervals import InfiniteIntervalWarning, Intervals, IntervalSets, count_rows, shortage
 from confide.learners import check_base_on, seeded
 from confide.ratio import check_ratio, check_seen
-from confide.scores import Grounded, Score, check_score
+from confide.scores import Grounded, Score, check_score, raised_scores
 from confide.sharing import fit_once, predict_once
 from confide.splits import Rows, check_shares, join, spawn_seeds, split, split_places
 
@@ -229,7 +229,7 @@ class ArmEstimator(BaseEstimator, ABC):
 
     def _calibrate(self, rows: Rows, *, weighted: bool = False) -> Calibration:
         """Return the calibration on the rows, weighted by ``ratio_`` where the method weighs."""
-        scores = self.score_.score(self._predict_base(rows.X), rows.y)
+        scores = self._calibration_scores(rows)
         if not weighted:
             return Calibration.of(scores)
         weights = self._weigh(rows.X, rows.y)
@@ -239,6 +239,10 @@ class ArmEstimator(BaseEstimator, ABC):
                 "Check the ratio, or whether trial and observational rows overlap at all."
             )
         return Calibration.of(scores, weights)
+
+    def _calibration_scores(self, rows: Rows) -> NDArray[np.float64]:
+        """Return the scores of rows, raised by what rounding may add to a new row's."""
+        return raised_scores(self.score_, self.base_, rows, self._predict_base(rows.X))
 
     def _weigh(self, X: NDArray[np.float64], y: NDArray[np.float64] | float = np.nan) -> NDArray[np.float64]:
         """Return the fitted ratio at covariates and outcomes."""

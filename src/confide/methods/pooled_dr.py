@@ -111,14 +111,14 @@ class PooledDR(ArmEstimator):
 
     def _weigh_permutations(self, pooled: Rows, trial: Rows) -> None:
         """Keep the pooled calibration for a new row of infinite ratio, and of ratio 0 with the step between them."""
-        scores = self.score_.score(self._predict_base(pooled.X), pooled.y)
+        scores = self._calibration_scores(pooled)
         ratios = np.maximum(self._weigh(pooled.X, pooled.y), LEAST_RATIO)
         sample = conditional_poisson(ratios, len(trial))
         self.calibration_: Calibration = Calibration.of(scores, sample.inclusion)
         self.log_kappa_ = sample.log_next
         larger = conditional_poisson(ratios, len(trial) + 1)
         self.without_new_row_: Calibration = Calibration.of(scores, larger.inclusion)
-        self.trial_calibration_ = self._calibrate(trial)
+        self.trial_calibration_ = Calibration.of(scores[len(pooled) - len(trial) :])
 
     def _guard_alpha(self) -> Any:
         """Return α + ε, the level of the trial's own quantile; None without a guard."""

@@ -13,6 +13,7 @@ from confide.ends import IntervalEnds
 from confide.intervals import Intervals, IntervalSets
 from confide.methods._arm import Arm, ArmEstimator
 from confide.ratio import ClassifierRatio
+from confide.scores import raised_scores
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -190,7 +191,8 @@ class WSCPDR(ArmEstimator):
         for row, weight in enumerate(self._weigh(rows.X, rows.y)):
             one = rows[np.array([row])]
             model = self._learn(observational + one, arm)
-            scores = self.score_.score(model.predict(observational.X), observational.y)
+            prediction = np.asarray(model.predict(observational.X), dtype=np.float64)
+            scores = raised_scores(self.score_, model, observational, prediction)
             predictions.append(model.predict(one.X)[0])
             calibrations.append((Calibration.of(scores, weights), float(weight)))
         return np.array(predictions), calibrations

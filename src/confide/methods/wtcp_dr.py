@@ -15,7 +15,8 @@ from confide.intervals import IntervalSets
 from confide.learners import settled
 from confide.methods._arm import Arm, Weighted, weighs_outcome
 from confide.ratio import ClassifierRatio, check_seen
-from confide.refits import ROUNDING, SLACK, Refits, for_each, refitted_set, refitted_values
+from confide.refits import SLACK, Refits, for_each, refitted_set, refitted_values
+from confide.rounding import ROUNDING
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
