@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-long lint format bench study-methods study-default study-ratios study-confounding study-theorem reproduction-page benchmarks-page pictures promises docs docs-serve lock clean
+.PHONY: help setup demo test test-long lint format bench study-methods study-default study-ratios study-confounding study-theorem study-attacks reproduction-page benchmarks-page pictures promises docs docs-serve lock clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*?## ' $(MAKEFILE_LIST) | awk -F ':.*?## ' '{printf "  make %-17s %s\n", $$1, $$2}'
@@ -58,6 +58,9 @@ study-confounding: $(READY) ## docs/confounding.md: how often the test for hidde
 
 study-theorem: $(READY) ## docs/theorem.md: Theorem 1's claim, checked (minutes)
 	$(BIN)/python scripts/studies.py theorem
+
+study-attacks: $(READY) ## docs/attacks.md: coverage on data that once broke the promise (half an hour)
+	$(ONE_THREAD) $(BIN)/python scripts/studies.py attacks --seeds 100
 
 reproduction-page: $(READY) ## docs/reproduction.md from its CSV files; FROM=folder takes them from `confide reproduce all`
 	$(BIN)/python scripts/reproduction.py $(if $(FROM),--from $(FROM))

@@ -17,6 +17,7 @@ from typing import Any
 from joblib import Parallel, delayed
 from sklearn.ensemble import GradientBoostingRegressor
 
+import study_attacks
 import study_default
 from confide import METHODS, InfiniteIntervalWarning, method
 from confide.experiments import theorem_study
@@ -279,6 +280,17 @@ def theorem_page() -> str:
     return "\n".join(lines) + "\n"
 
 
+def attacks(seeds: int, jobs: int, only: list[str]) -> None:
+    """Cover new rows of data that once broke the promise, in every case or only in those named."""
+    kept = [row for row in read_csv("attacks.csv") if row["case"] not in only] if only else []
+    write_csv("attacks.csv", kept + study_attacks.run(seeds, jobs, only))
+
+
+def attacks_page() -> str:
+    """Return the page that the repetitions make."""
+    return study_attacks.page(read_csv("attacks.csv"))
+
+
 def write_csv(name: str, rows: list[dict[str, Any]]) -> None:
     """Write the repetitions."""
     write_rows(DOCS / name, rows, list(rows[0]))
@@ -300,6 +312,7 @@ STUDIES = {
     "ratios": (ratios, ratios_page),
     "confounding": (confounding, confounding_page),
     "theorem": (theorem, theorem_page),
+    "attacks": (attacks, attacks_page),
 }
 
 if __name__ == "__main__":

@@ -4,8 +4,10 @@ import datetime as dt
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.csv as pa_csv
 
 from confide import CounterfactualIntervals, Transfer, stack
+from confide.formats import read_file
 from confide.learners import ridge_on_splines
 
 
@@ -34,6 +36,11 @@ def people(n, seed, labels=("drug", "placebo"), shift=0.0):
             "y": y,
         }
     )
+
+
+def typed(path):
+    """Return a file's table; of a CSV file, columns that look like numbers are numbers."""
+    return pa_csv.read_csv(path) if ".csv" in str(path) else read_file(str(path))
 
 
 def covariates(table):

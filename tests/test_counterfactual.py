@@ -11,6 +11,7 @@ from sklearn.linear_model import LinearRegression
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from confide import METHODS, CounterfactualIntervals, InfiniteIntervalWarning, Naive, Transfer, stack
+from confide.splits import calibration_size
 from helpers import study_arrays
 
 X, Y, TREATMENT, TRIAL = study_arrays()
@@ -257,3 +258,65 @@ def test_too_few_rows_warn_once(rows, message, n_jobs):
     there = "there is 1." if rows == 1 else "there are 12."
     assert f"Effect intervals: alpha=0.05 needs 19 trial calibration rows for a finite interval; {there}" in advice
     assert "Nothing looks amiss" not in advice
+
+
+class Recorder(StandardScaler):
+    """An encoder that keeps the rows it learns from."""
+
+    def fit(self, X, y=None, sample_weight=None):
+        self.seen_ = np.asarray(X)
+        return super().fit(X, y, sample_weight)
+
+
+@pytest.mark.parametrize("effect", ["bonferroni", "nested-exact"])
+@pytest.mark.parametrize(
+    ("name", "source"),
+    [("naive", True), ("transfer", False), ("transfer-centred", False), ("wcp", False), ("pooled-dr", None)],
+)
+def test_an_encoder_of_ones_own_never_sees_rows_that_calibrate(name, source, effect):
+    model = CounterfactualIntervals(name, effect=effect, encoder=Recorder(), random_state=0)
+    model.fit(X, Y, TREATMENT, TRIAL)
+    seen = np.array([(row == model.encoder_.seen_).all(axis=1).any() for row in X])
+    assert seen.any()
+    if source is not None:
+        assert (TRIAL[seen] == source).all()
+    if name.startswith("transfer"):
+        assert seen.sum() == (~TRIAL).sum()
+    elif source is not False:  # half of the trial calibrates, and with nested effects all of the treated arm's trial
+        of_arm = [seen[TRIAL & (label == TREATMENT)] for label in (0, 1)]
+        calibrating = [int((~mine).sum()) for mine in of_arm]
+        sizes = [calibration_size(len(mine), 0.5) for mine in of_arm]
+        assert calibrating == (sizes if effect == "bonferroni" else [sizes[0], len(of_arm[1])])
+
+
+def test_an_encoder_that_refuses_unseen_values_says_what_to_do():
+    frame = pd.DataFrame({"site": np.where(TRIAL, "trial only", "elsewhere")})
+    with pytest.raises(ValueError, match=r"learns from rows that calibrate nowhere.*handle_unknown='ignore'"):
+        CounterfactualIntervals(FAST, encoder=OneHotEncoder()).fit(frame, Y, TREATMENT, TRIAL)
+
+
+def test_a_column_of_many_categories_still_helps():
+    """200 sites of 8 observational rows each: what the model knows of them makes intervals narrower."""
+    rng = np.random.default_rng(0)
+    effects = 3 * rng.standard_normal(200)
+    site = np.concatenate([np.repeat(np.arange(200), 8), rng.integers(0, 200, 100)])
+    treatment, trial = np.arange(len(site)) % 2, np.arange(len(site)) >= 1600
+    y = effects[site] + 0.5 * rng.standard_normal(len(site))
+    frame = pd.DataFrame({"site": [f"s{each}" for each in site], "noise": rng.standard_normal(len(site))})
+    arm = Transfer(base=LinearRegression(), base_on="centred")
+    widths = [
+        CounterfactualIntervals(arm, random_state=0)
+        .fit(frame[columns], y, treatment, trial)
+        .predict_interval(frame[columns][:50], treatment=0)
+        .width[0]
+        for columns in (["site", "noise"], ["noise"])
+    ]
+    assert widths[0] < 0.9 * widths[1]
+
+
+def test_an_outcome_of_two_values_is_pointed_out():
+    y = (np.median(Y) < Y).astype(float)
+    with pytest.warns(UserWarning, match="outcome is 0 or 1 in every row"):
+        CounterfactualIntervals(FAST).fit(X, y, TREATMENT, TRIAL)
+    for declared in ({"outcome_values": [0, 1]}, {"outcome_range": (0, 1)}):
+        CounterfactualIntervals(Transfer(base=LinearRegression(), **declared)).fit(X, y, TREATMENT, TRIAL)

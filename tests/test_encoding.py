@@ -6,7 +6,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from confide.encoding import MAX_CATEGORIES, TableEncoder
+from confide.encoding import MAX_CATEGORIES, SHARED_COLUMNS, TableEncoder
 
 COLUMNS = {
     "age": [30, 40, None, 60],
@@ -67,12 +67,25 @@ def test_columns_that_are_wholly_missing():
     np.testing.assert_array_equal(nothing.transform(pa.table({"x": [7]})), [[7]])
 
 
-def test_rare_and_unseen_categories_have_no_column():
+def test_rare_and_unseen_categories_share_columns_by_their_names():
     names = [f"c{index:02d}" for index in range(MAX_CATEGORIES + 5)]
     encoder = TableEncoder().fit(pa.table({"c": names + names[:MAX_CATEGORIES]}))
-    encoded = encoder.transform(pa.table({"c": [names[0], names[-1], "new", None]}))
-    assert encoded.shape == (4, MAX_CATEGORIES)
-    assert encoded.sum(axis=1).tolist() == [1, 0, 0, 0]
+    assert encoder.get_feature_names_out()[MAX_CATEGORIES] == "c = others 1"
+    encoded = encoder.transform(pa.table({"c": [names[0], names[-1], "new", "new", None]}))
+    assert encoded.shape == (5, MAX_CATEGORIES + SHARED_COLUMNS)
+    assert encoded.sum(axis=1).tolist() == [1, 1, 1, 1, 0]
+    assert encoded[0, 0] == 1
+    assert (encoded[1:, :MAX_CATEGORIES] == 0).all()
+    np.testing.assert_array_equal(encoded[2], encoded[3])
+    # The place of a name depends on nothing but the name.
+    others = TableEncoder().fit(pa.table({"c": [f"d{index}" for index in range(500)]}))
+    new = others.transform(pa.table({"c": [names[-1], "new"]}))
+    np.testing.assert_array_equal(new[:, MAX_CATEGORIES:], encoded[1:3, MAX_CATEGORIES:])
+
+
+def test_few_categories_leave_no_column_for_others():
+    encoder = TableEncoder().fit(pa.table({"c": [f"c{index}" for index in range(MAX_CATEGORIES)]}))
+    assert len(encoder.get_feature_names_out()) == MAX_CATEGORIES
 
 
 def test_categories_of_numbers_are_categories_however_they_came():
@@ -97,7 +110,7 @@ def test_dates_that_came_as_text_are_dates():
     np.testing.assert_array_equal(encoder.transform(written)[:, 0], [DAY, NAN, DAY + 2])
     real = pa.table({"visit": [dt.date(2024, 1, 2)], "code": ["x"]})
     assert encoder.transform(real)[0, 0] == DAY + 1
-    with pytest.raises(ValueError, match="'visit' held dates when fitted and holds text now"):
+    with pytest.raises(ValueError, match=r"'visit' holds dates, and a cell is none: .*soon"):
         encoder.transform(pa.table({"visit": ["soon"], "code": ["x"]}))
 
 
@@ -119,7 +132,7 @@ def test_arrays_by_position():
     ("X", "message"),
     [
         (pa.table({"agee": [1], "city": ["Ulm"]}), "columns missing: age; did you mean agee"),
-        (pa.table({"age": ["old"], "city": ["Ulm"]}), "column 'age' holds values that are not numbers"),
+        (pa.table({"age": ["old"], "city": ["Ulm"]}), "column 'age' holds numbers, and 'old' is none"),
         (pa.table({"age": [np.inf], "city": ["Ulm"]}), "column 'age' holds infinite values"),
         (pa.table({"age": [1.0], "city": [["Ulm"]]}), "column 'city' holds values that are not text"),
         (pa.table({"age": [dt.date(2024, 1, 1)], "city": ["Ulm"]}), "held numbers when fitted and holds dates now"),

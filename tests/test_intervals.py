@@ -83,6 +83,24 @@ def test_sets_against_plain_loops(rows, data):
     assert [row.tolist() for row in twice] == 2 * [row.tolist() for row in sets]
 
 
+@given(unions, st.data())
+def test_a_joined_interval_adds_its_outcomes_and_no_others(rows, data):
+    starts = np.cumsum([0, *(len(ends) // 2 for ends in rows)])
+    flat = [float(end) for ends in rows for end in ends]
+    sets = IntervalSets(np.array(flat[::2]), np.array(flat[1::2]), starts, whole=np.zeros(len(rows), dtype=bool))
+    ends = st.one_of(
+        st.tuples(st.integers(-60, 60), st.integers(-60, 60)).map(sorted), st.sampled_from([[np.nan] * 2, [-np.inf, 0]])
+    )
+    more = Intervals(*np.array([data.draw(ends) for _ in rows], dtype=float).T)
+    joined = sets.joined(more)
+    told = [end for end in (*flat, *more.lower, *more.upper) if np.isfinite(end)]
+    for y in {end + step for end in told for step in (-0.5, 0, 0.5)}:
+        np.testing.assert_array_equal(joined.contains(y), sets.contains(y) | more.contains(y))
+    for components in joined:
+        assert (components[1:, 0] > components[:-1, 1]).all()
+    assert joined.whole is sets.whole
+
+
 def test_negative_and_missing_rows_of_sets():
     sets = IntervalSets.of(INTERVALS)
     assert sets[-1].tolist() == [[2, 2]]

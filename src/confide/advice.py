@@ -70,8 +70,8 @@ def _on_calibration(record: ArmDiagnostics) -> list[str]:
         )
     if record.at_edge:
         said.append(
-            f"{record.at_edge:.0%} of the sets reach the edge of the searched outcomes and are cut off there. Declare "
-            "the outcome's bounds (outcome_range=), or use transfer."
+            f"{record.at_edge:.0%} of the sets reach the edge of the searched outcomes, and nothing beyond it was "
+            "searched. Declare the outcome's bounds (outcome_range=), or use transfer."
         )
     return said
 

@@ -24,6 +24,7 @@ from confide.threads import wait_passively
 
 if TYPE_CHECKING:
     from confide.counterfactual import CounterfactualIntervals
+    from confide.formats import Dialect
     from confide.study import Study
 
 # typer's public name of the errors that it raises for bad usage, and the status that it gives to an interrupt.
@@ -44,6 +45,16 @@ Outcome = Annotated[str, typer.Option(help="Column of the outcome.")]
 Identifiers = Annotated[
     list[str] | None, typer.Option("--id", help="Column that is carried through and never a covariate; repeatable.")
 ]
+Categories = Annotated[
+    list[str] | None,
+    typer.Option("--category", help="Column that is a category although its values look like numbers; repeatable."),
+]
+Separator = Annotated[
+    str | None,
+    typer.Option("--sep", help="What stands between the fields of CSV files; by default what their first line shows."),
+]
+Decimal = Annotated[str, typer.Option(help="Decimal point of CSV files: . or ,")]
+Encoding = Annotated[str | None, typer.Option(help="Encoding of CSV files, such as latin-1; by default UTF-8.")]
 Control = Annotated[
     str | None, typer.Option(help="Treatment that the others are compared with; by default the first in order.")
 ]
@@ -122,6 +133,10 @@ def run(
     method: Annotated[str | None, typer.Option(help="One of `confide methods`; the default is confide's own.")] = None,
     alpha: Alpha = 0.1,
     id: Identifiers = None,  # noqa: A002  (the option's name)
+    category: Categories = None,
+    sep: Separator = None,
+    decimal: Decimal = ".",
+    encoding: Encoding = None,
     out: Annotated[str, typer.Option(help="Where the intervals go: CSV, Parquet or Arrow; - is stdout.")] = "-",
     save: Annotated[str | None, typer.Option(help="Keep the fitted model under this name.")] = None,
     report: Annotated[str | None, typer.Option(help="Write a page with all answers, and why to trust them.")] = None,
@@ -141,17 +156,18 @@ def run(
     _check_asked(predict, out, save, report, lower_is_better=lower_is_better)
     check_outputs(out if answering else None, save, report, as_json=as_json, inputs=(observational, trial, predict))
     check_one_standard_input(observational, trial, predict)
+    dialect = _dialect(sep, decimal, encoding)
     bounds = {"outcome_values": _numbers(outcome_values), "outcome_range": _numbers(outcome_range)}
     with notes():
-        study = _read(observational, trial, treatment, outcome, id, predict)
+        study = _read(observational, trial, treatment, outcome, id, category, dialect, predict)
         model = _fitted(study, method, alpha, seed, **bounds)
         with waiting("looking at what to trust"):
             summary = model.summary()
-        answered = _answer(model, predict, out, control) if predict is not None else None
+        answered = _answer(model, predict, out, control, dialect) if predict is not None else None
         if save is not None:
             model.save(save)
         if report is not None and predict is not None:
-            _report(report, model, predict, study, control, seed, lower_is_better=lower_is_better)
+            _report(report, model, predict, study, control, seed, dialect, lower_is_better=lower_is_better)
     if as_json:
         told = {"summary": summary, "arms": model.diagnostics_, "answered": answered, "saved": save, "report": report}
         print_json(told)
@@ -176,17 +192,21 @@ def predict(
     alpha: OtherAlpha = None,
     trust: Trust = None,
     control: Control = None,
+    sep: Separator = None,
+    decimal: Decimal = ".",
+    encoding: Encoding = None,
     as_json: Json = False,
 ) -> None:
     """Answer for new people with a saved model; files of any length, in constant memory."""
     check_outputs(out, as_json=as_json, inputs=(model, new))
+    dialect = _dialect(sep, decimal, encoding)
     from confide import load
 
     with notes():
         with waiting("loading"):
             loaded = load(model, trusted=trust or [])
             loaded = loaded if alpha is None else loaded.with_alpha(alpha)
-        answered = _answer(loaded, new, out, control)
+        answered = _answer(loaded, new, out, control, dialect)
     if as_json:
         print_json({"answered": answered})
     else:
@@ -211,6 +231,10 @@ def report(
     treatment: Annotated[str | None, typer.Option(help="Column of the treatment.")] = None,
     outcome: Annotated[str | None, typer.Option(help="Column of the outcome.")] = None,
     id: Identifiers = None,  # noqa: A002
+    category: Categories = None,
+    sep: Separator = None,
+    decimal: Decimal = ".",
+    encoding: Encoding = None,
     alpha: OtherAlpha = None,
     trust: Trust = None,
     control: Control = None,
@@ -222,22 +246,24 @@ def report(
     given = [observational, trial, treatment, outcome]
     if any(given) and not all(given):
         raise typer.BadParameter("give --observational, --trial, --treatment and --outcome together, or none of them.")
-    if id and not any(given):
-        raise typer.BadParameter("--id is for --observational and --trial; columns of --predict are carried through.")
+    for option, value in (("--id", id), ("--category", category)):
+        if value and not any(given):
+            raise typer.BadParameter(f"{option} is for --observational and --trial; give them too.")
     # Named after the rows: a page on other rows, or a fuller one of `run --report`, stays.
     out = out or (f"{Path(predict).stem}.html" if Path(predict).is_file() else "report.html")
     check_outputs(report=out, inputs=(model, predict, observational, trial))
     check_one_standard_input(predict, observational, trial)
+    dialect = _dialect(sep, decimal, encoding)
     from confide import load
 
     with notes():
         study = None
         if observational and trial and treatment and outcome:
-            study = _read(observational, trial, treatment, outcome, id)
+            study = _read(observational, trial, treatment, outcome, id, category, dialect)
         with waiting("loading"):
             loaded = load(model, trusted=trust or [])
             loaded = loaded if alpha is None else loaded.with_alpha(alpha)
-        answered = _report(out, loaded, predict, study, control, seed, lower_is_better=lower_is_better)
+        answered = _report(out, loaded, predict, study, control, seed, dialect, lower_is_better=lower_is_better)
     if as_json:
         print_json({"answered": answered, "report": out})
     else:
@@ -252,16 +278,21 @@ def compare(
     outcome: Outcome,
     alpha: Alpha = 0.1,
     id: Identifiers = None,  # noqa: A002
+    category: Categories = None,
+    sep: Separator = None,
+    decimal: Decimal = ".",
+    encoding: Encoding = None,
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
     """Every method on held-out rows of the trial: coverage with its interval, and width."""
     check_one_standard_input(observational, trial)
+    dialect = _dialect(sep, decimal, encoding)
     from confide.held_out import compare_on_held_out
     from confide.methods.registry import METHODS
 
     with notes():
-        study = _read(observational, trial, treatment, outcome, id)
+        study = _read(observational, trial, treatment, outcome, id, category, dialect)
         with progress("methods", len(METHODS)) as tell:
             found = []
             for each in compare_on_held_out(study, alpha, seed):
@@ -286,15 +317,20 @@ def diagnose(
     method: Annotated[str | None, typer.Option(help="One of `confide methods`; the default is confide's own.")] = None,
     alpha: Alpha = 0.1,
     id: Identifiers = None,  # noqa: A002
+    category: Categories = None,
+    sep: Separator = None,
+    decimal: Decimal = ".",
+    encoding: Encoding = None,
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
     """Overlap, effective sample size and a test for hidden confounding, in words."""
     check_one_standard_input(observational, trial)
+    dialect = _dialect(sep, decimal, encoding)
     from confide.diagnostics import hidden_confounding_test
 
     with notes():
-        study = _read(observational, trial, treatment, outcome, id)
+        study = _read(observational, trial, treatment, outcome, id, category, dialect)
         model = _fitted(study, method, alpha, seed)
         with waiting("looking at what to trust"):
             summary = model.summary()
@@ -423,14 +459,37 @@ def _check_asked(predict: str | None, out: str, save: str | None, report: str | 
         raise typer.BadParameter("--lower-is-better is for a report: give --report.")
 
 
+def _dialect(separator: str | None, decimal: str, encoding: str | None) -> Dialect:
+    """Return how the CSV files are written; a tab may be given as a backslash and t."""
+    from confide.formats import Dialect
+
+    return Dialect("\t" if separator == r"\t" else separator, decimal, encoding)
+
+
 def _read(
-    observational: str, trial: str, treatment: str, outcome: str, identifiers: list[str] | None, new: str | None = None
+    observational: str,
+    trial: str,
+    treatment: str,
+    outcome: str,
+    identifiers: list[str] | None,
+    categories: list[str] | None,
+    dialect: Dialect,
+    new: str | None = None,
 ) -> Study:
     """Return the study of two files; identifiers are no covariates, and new rows must have the others."""
     from confide.formats import read_study
 
     with waiting("reading"):
-        return read_study(observational, trial, treatment, outcome, identifiers or [], new)
+        return read_study(
+            observational,
+            trial,
+            treatment,
+            outcome,
+            identifiers or [],
+            new,
+            categories=categories or [],
+            dialect=dialect,
+        )
 
 
 def _fitted(
@@ -453,6 +512,7 @@ def _report(
     study: Study | None,
     control: str | None,
     seed: int,
+    dialect: Dialect,
     *,
     lower_is_better: bool,
 ) -> Any:
@@ -462,7 +522,7 @@ def _report(
     from confide.report import Evidence, Individuals, write_page
 
     with progress("rows answered", None) as tell:
-        individuals = Individuals.of_batches(model, read_batches(source), control, source, tell)
+        individuals = Individuals.of_batches(model, read_batches(source, dialect), control, source, tell)
     evidence = None
     if study is not None:
         with progress("methods on held-out rows", len(METHODS)) as tell:
@@ -482,12 +542,12 @@ def _numbers(text: str | None) -> list[float] | None:
         raise typer.BadParameter(f"{text!r} must be numbers with commas between them, such as 0,1.") from error
 
 
-def _answer(model: CounterfactualIntervals, source: str, out: str, control: str | None) -> Any:
+def _answer(model: CounterfactualIntervals, source: str, out: str, control: str | None, dialect: Dialect) -> Any:
     """Write the answers for a file, with progress where someone watches."""
     from confide.scale import answer_file
 
     with progress("rows answered", None) as tell:
-        return answer_file(model, source, out, control=control, tell=tell)
+        return answer_file(model, source, out, control=control, dialect=dialect, tell=tell)
 
 
 if __name__ == "__main__":

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import copy
 import warnings
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
+from contextlib import contextmanager
 from functools import cached_property
+from numbers import Integral
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from joblib import Parallel, delayed
 from sklearn.base import BaseEstimator, clone
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from confide.advice import summarise
 from confide.checks import all_or_nothing, examples
 from confide.conformal.quantile import check_alpha
 from confide.diagnostics import ASKED_ROWS, ArmDiagnostics, ArmSample, diagnose
-from confide.effects import check_effect
-from confide.encoding import TableEncoder
+from confide.effects import Effect, check_effect
+from confide.encoding import TableEncoder, kinds_of
 from confide.intervals import InfiniteIntervalWarning, Intervals, IntervalSets
 from confide.labels import Labelled
 from confide.methods.registry import METHODS
@@ -26,6 +29,7 @@ from confide.methods.registry import method as method_by_name
 from confide.population import Population, PopulationWarning
 from confide.splits import Rows, spawn_seeds
 from confide.study import Study
+from confide.tables import take_rows
 from confide.threads import threads_for
 
 if TYPE_CHECKING:
@@ -54,7 +58,10 @@ class CounterfactualIntervals(Labelled, BaseEstimator):
         Level of each of the two steps inside the effect. None: alpha/2, so that the effect promises 1 - alpha
         where its arms promise 1 - alpha/2: both with "bonferroni", the first label's with "nested-exact".
     encoder : "auto" or transformer
-        How covariates become numbers, fitted once for all arms. "auto": `confide.encoding.TableEncoder`.
+        How covariates become numbers, for all arms alike. "auto": `confide.encoding.TableEncoder`. It is fitted,
+        without outcomes, on the rows that calibrate neither an arm nor an effect, so that it treats a calibration row
+        as it treats a new one. An encoder of one's own is fitted on the same rows; it must take values that it has not
+        seen, and must not have been shaped by calibration rows before.
     random_state : int, RandomState instance or None
         Seed of each arm. None keeps the estimator's own.
     n_jobs : int, default None
@@ -119,9 +126,9 @@ class CounterfactualIntervals(Labelled, BaseEstimator):
             arm = self._arm()
             effect = check_effect(self.effect)
             treatments = np.unique(study.treatment)
-            self.encoder_ = TableEncoder() if self.encoder == "auto" else clone(self.encoder)
-            with threads_for(len(study)):
-                encoded = _dense(self.encoder_.fit_transform(study.X))
+            _point_out_two_values(arm, study.y)
+            self.encoder_ = self._fitted_encoder(study.X, _learning_rows(arm, effect, study))
+            encoded = self._encode(study.X)
             fits = Parallel(n_jobs=self.n_jobs)(delayed(_fit_arm)(arm, encoded, study, label) for label in treatments)
             arms, said = zip(*fits, strict=True)
             self.treatments_ = treatments
@@ -240,6 +247,9 @@ class CounterfactualIntervals(Labelled, BaseEstimator):
             arm.set_alpha(self.alpha)
         if self.random_state is not None:
             arm.set_params(random_state=self.random_state)
+        if not isinstance(arm.random_state, Integral):
+            # One number, so that the rows that calibrate are known before an arm is fitted.
+            arm.set_params(random_state=int(check_random_state(arm.random_state).randint(2**31 - 1)))
         return arm
 
     def step_alpha(self) -> Any:
@@ -248,11 +258,28 @@ class CounterfactualIntervals(Labelled, BaseEstimator):
             return self.arm_alpha
         return check_alpha(next(iter(self.arms_.values())).alpha) / 2
 
+    def _fitted_encoder(self, X: Any, learns: NDArray[np.bool_]) -> Any:
+        """Return the encoder, learnt from those rows; what kind each column is, all rows say together."""
+        encoder = TableEncoder(kinds_of(X)) if self.encoder == "auto" else clone(self.encoder)
+        with threads_for(X):
+            return encoder.fit(take_rows(X, learns))
+
     def encode(self, X: Any) -> NDArray[np.float64]:
         """Return the covariates as the arms take them, as numbers."""
         check_is_fitted(self)
-        with threads_for(X):
-            return _dense(self.encoder_.transform(X))
+        return self._encode(X)
+
+    def _encode(self, X: Any) -> NDArray[np.float64]:
+        try:
+            with threads_for(X):
+                return _dense(self.encoder_.transform(X))
+        except ValueError as error:
+            if self.encoder == "auto":
+                raise
+            raise ValueError(
+                f"the encoder does not take these rows: {error} It learns from rows that calibrate nowhere, and must "
+                "take values that it has not seen, such as OneHotEncoder(handle_unknown='ignore') does."
+            ) from error
 
     def _encode_new(self, X: Any, stacklevel: int) -> NDArray[np.float64]:
         """Return the covariates as numbers; warn, in the caller's caller's name, if they are unlike the trial's."""
@@ -319,6 +346,29 @@ class CounterfactualIntervals(Labelled, BaseEstimator):
         return tags
 
 
+def _learning_rows(arm: ArmEstimator, effect: Effect, study: Study) -> NDArray[np.bool_]:
+    """Return which rows calibrate neither an arm nor an effect."""
+    learns = np.zeros(len(study), dtype=bool)
+    for place, label in enumerate(np.unique(study.treatment)):
+        mine = study.treatment == label
+        with _naming(label, study):
+            learns[mine] = arm.learning_rows(study.trial[mine])
+        if effect.calibrates_on_trial(place):
+            learns &= ~(mine & study.trial)
+    return learns
+
+
+@contextmanager
+def _naming(label: Any, study: Study) -> Iterator[None]:
+    """Say of which treatment an error is, and which treatments each table has."""
+    try:
+        yield
+    except ValueError as error:
+        tables = {"observational": ~study.trial, "trial": study.trial}
+        found = "; ".join(f"{name} {examples(np.unique(study.treatment[rows]))}" for name, rows in tables.items())
+        raise ValueError(f"treatment {label}: {error} Treatments by table: {found}.") from error
+
+
 def _fit_arm(
     arm: ArmEstimator, encoded: NDArray[np.float64], study: Study, label: Any
 ) -> tuple[ArmEstimator, list[tuple[type[Warning], str]]]:
@@ -327,15 +377,21 @@ def _fit_arm(
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
         warnings.simplefilter("ignore", InfiniteIntervalWarning)  # the caller warns once for all arms
-        try:
+        with _naming(label, study):
             fitted: ArmEstimator = clone(arm).fit(
                 encoded[rows], study.y[rows], trial=study.trial[rows], population=encoded[~study.trial]
             )
-        except ValueError as error:
-            tables = {"observational": ~study.trial, "trial": study.trial}
-            found = "; ".join(f"{name} {examples(np.unique(study.treatment[rows]))}" for name, rows in tables.items())
-            raise ValueError(f"treatment {label}: {error} Treatments by table: {found}.") from error
     return fitted, [(each.category, str(each.message)) for each in caught]
+
+
+def _point_out_two_values(arm: ArmEstimator, y: NDArray[np.float64]) -> None:
+    """Warn of an outcome of 0 and 1 that was not declared so: a declaration the data cannot make."""
+    if arm.outcome_values is None and arm.outcome_range is None and np.array_equal(np.unique(y), [0, 1]):
+        warnings.warn(
+            "the outcome is 0 or 1 in every row and is taken for a number: intervals may lie between and beyond. If it "
+            "can be nothing else, give outcome_values=[0, 1] (--outcome-values 0,1) to the method.",
+            stacklevel=4,
+        )
 
 
 def _rows_by_arm(encoded: NDArray[np.float64], study: Study) -> dict[Any, tuple[Rows, Rows]]:

@@ -42,6 +42,10 @@ class Effect(Labelled, ABC):
         """Return the arms whose intervals' difference the effect is; None where it is something else."""
         return None
 
+    def calibrates_on_trial(self, place: int) -> bool:  # noqa: ARG002
+        """Return whether trial rows of the arm at that place among the labels calibrate the effect itself."""
+        return False
+
     @abstractmethod
     def shortages(self) -> dict[Any, str]:
         """Return, by treatment, why all effect intervals are infinite; empty where they need not be."""
@@ -119,6 +123,10 @@ class Nested(Effect):
             for control, treated in combinations(labels, 2)
         }
         return self
+
+    def calibrates_on_trial(self, place: int) -> bool:
+        """Return whether the arm is a treated one in some pair: all but the first are."""
+        return self.exact and place > 0
 
     def _fit_pair(
         self,

@@ -1,17 +1,18 @@
-"""Covariates to numbers, fitted once for all arms.
+"""Covariates to numbers.
 
-Numbers, booleans and dates (text like 2024-01-31 too) become one column each, NaN where missing; text and
-categories become one column a category, and one that marks the missing. A category that was not there when fitted
-belongs to no column.
+Numbers, booleans and dates become one column each, NaN where missing: a fixed function of the value. Categories become
+one column per frequent category, and one that marks the missing. Of a column with many categories the rarer ones share
+columns by a hash of their names, which needs no row to be known. A category that was not there when the encoding was
+learnt belongs to no column of its own.
 
-The encoder may see all rows, calibration rows too, because only *which* columns there are depends on them, and
-every learner ignores columns that do not vary over the rows it is fitted on (`confide.learners.SeenColumns`). A
-category that only calibration rows have is so treated as a new row's unseen one. Medians of missing numbers are
-the learners' own. (Above `MAX_CATEGORIES` categories, which of them have a column depends on all rows' counts.)
+Which categories are frequent is learnt from rows, and a row that helped to choose is encoded otherwise than a new one.
+So `CounterfactualIntervals` learns it from rows that calibrate nowhere. What kind a column is may be decided by all
+rows (`confide.kinds`): no single row changes it.
 """
 
 from __future__ import annotations
 
+import zlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
@@ -21,14 +22,18 @@ import pyarrow.compute as pc
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from confide import kinds
 from confide.checks import examples, suggest
-from confide.tables import booleans, dates, is_empty, is_frame, is_text, kind_of, numbers, read_array, read_table, texts
+from confide.tables import is_frame, read_array, read_table
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
 
-# The most frequent categories of a column get a column each.
+# The most frequent categories of a column get a column each; where there are more, the others share so many.
 MAX_CATEGORIES = 50
+SHARED_COLUMNS = 50
 
 
 @dataclass(frozen=True)
@@ -38,7 +43,7 @@ class NumberColumn:
     Attributes
     ----------
     kind : str
-        What `confide.tables.kind_of` says of the column that it was fitted on.
+        What the column holds, as `confide.kinds` names it.
     """
 
     name: str
@@ -47,7 +52,7 @@ class NumberColumn:
     @property
     def temporal(self) -> bool:
         """Whether the values are dates, times or durations."""
-        return self.kind not in ("numbers", "booleans")
+        return self.kind not in (kinds.NUMBERS, kinds.BOOLEANS)
 
     @property
     def names(self) -> list[str]:
@@ -56,52 +61,62 @@ class NumberColumn:
 
     def encode(self, column: pa.ChunkedArray, into: NDArray[np.float64]) -> None:
         """Write the values into a matrix of one column."""
-        if is_text(column.type) and not is_empty(column):
-            column = self._read(column)
-        now = kind_of(column)
-        as_good = {"numbers", "booleans", "text"}  # what `numbers` reads, or refuses by its value
-        if not is_empty(column) and now != self.kind and not {now, self.kind} <= as_good:
-            raise ValueError(f"column {self.name!r} held {self.kind} when fitted and holds {now} now; convert it.")
-        into[:, 0] = numbers(self.name, column)
-
-    def _read(self, column: pa.ChunkedArray) -> pa.ChunkedArray:
-        """Return text as what it was when fitted: a file of text has no other kinds."""
-        if self.temporal:
-            return column if (written := dates(column)) is None else written
-        return booleans(self.name, column) if self.kind == "booleans" else column
+        into[:, 0] = kinds.numbers(self.name, column, self.kind)
 
 
 @dataclass(frozen=True)
 class CategoryColumn:
-    """Text or categories: one 0/1 column a category, and one for missing."""
+    """Text or categories: one 0/1 column per frequent category, some for all others, and one for missing.
+
+    Attributes
+    ----------
+    categories : tuple of str
+        The categories with a column of their own.
+    shared : int
+        How many columns the other categories share; 0 where there were no others.
+    marked : bool
+        Whether a column marks missing values.
+    """
 
     name: str
     categories: tuple[str, ...]
     marked: bool
+    shared: int = 0
 
     @classmethod
     def learn(cls, name: str, column: pa.ChunkedArray) -> CategoryColumn:
         """Learn the most frequent categories."""
-        counts = {count["values"]: count["counts"] for count in pc.value_counts(texts(name, column)).to_pylist()}
+        values = kinds.texts(name, column)
+        counts = {count["values"]: count["counts"] for count in pc.value_counts(values).to_pylist()}
         marked = counts.pop(None, 0) > 0
         by_frequency = sorted(counts, key=lambda category: (-counts[category], category))
-        return cls(name, tuple(sorted(by_frequency[:MAX_CATEGORIES])), marked)
+        shared = SHARED_COLUMNS if len(by_frequency) > MAX_CATEGORIES else 0
+        return cls(name, tuple(sorted(by_frequency[:MAX_CATEGORIES])), marked, shared)
 
     @property
     def names(self) -> list[str]:
         """A name for each encoded column."""
-        return [f"{self.name} = {category}" for category in self.categories] + [f"{self.name} is missing"] * self.marked
+        own = [f"{self.name} = {category}" for category in self.categories]
+        others = [f"{self.name} = others {number + 1}" for number in range(self.shared)]
+        return [*own, *others, *[f"{self.name} is missing"] * self.marked]
 
     def encode(self, column: pa.ChunkedArray, into: NDArray[np.float64]) -> None:
         """Write 1 into a matrix of zeros where a value is of the column's category."""
-        values = texts(self.name, column)
-        known = len(self.categories)
-        codes = pc.index_in(values, value_set=pa.array(self.categories, pa.string()), skip_nulls=True)
-        codes = codes.fill_null(known).to_numpy()
-        present = np.flatnonzero(codes < known)
-        into[present, codes[present]] = 1
+        values = kinds.categories(self.name, column)
+        own = {category: place for place, category in enumerate(self.categories)}
+        places = np.array([self._place(category, own) for category in values.dictionary.to_pylist()], dtype=np.intp)
+        missing = values.is_null().to_numpy(zero_copy_only=False)
+        present = np.flatnonzero(~missing)
+        chosen = places[np.asarray(values.indices.drop_null())] if len(present) else places[:0]
+        into[present[chosen >= 0], chosen[chosen >= 0]] = 1
         if self.marked:
-            into[values.is_null().to_numpy(zero_copy_only=False), -1] = 1
+            into[missing, -1] = 1
+
+    def _place(self, category: str, own: Mapping[str, int]) -> int:
+        """Return the column that a category has, -1 for none: a function of its name alone."""
+        if category in own or not self.shared:
+            return own.get(category, -1)
+        return len(own) + zlib.crc32(category.encode()) % self.shared
 
 
 class TableEncoder(TransformerMixin, BaseEstimator):
@@ -109,6 +124,11 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     Columns are matched by name, in any order, and columns that were not there when fitted are ignored. An
     array's columns are matched by position.
+
+    Parameters
+    ----------
+    kinds : dict, default None
+        The kind of each column (`confide.kinds`), decided before. None: decided by the rows of fit.
 
     Attributes
     ----------
@@ -118,22 +138,31 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         Names of the columns, where there are any.
     """
 
+    def __init__(self, kinds: Mapping[str, str] | None = None) -> None:
+        self.kinds = kinds
+
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002  (scikit-learn's signature)
         """Learn which columns and categories there are."""
-        table = _table(X)
+        table = _table(X, least=0 if self.kinds else 1)
         if not table.num_columns:
             raise ValueError("there are no covariates: give at least one column.")
-        if not table.num_rows:
+        if not (table.num_rows or self.kinds):
             raise ValueError("there are no rows to learn the encoding from.")
         self.by_name_ = is_frame(X)
-        self.columns_ = [_learn_column(name, table.column(name)) for name in table.column_names]
+        found = kinds_of(table) if self.kinds is None else self.kinds
+        self.columns_ = [
+            CategoryColumn.learn(name, table.column(name))
+            if found[name] == kinds.CATEGORIES
+            else NumberColumn(name, found[name])
+            for name in table.column_names
+        ]
         self.n_features_in_ = len(self.columns_)
         if self.by_name_:
             self.feature_names_in_ = np.array(table.column_names, dtype=object)
         return self
 
     def transform(self, X: Any) -> NDArray[np.float64]:
-        """Return the encoded covariates, one row a row of X."""
+        """Return the encoded covariates, one row per row of X."""
         check_is_fitted(self)
         if self.by_name_ and not is_frame(X):
             raise ValueError("the model was fitted on a table with named columns: give a table, not an array.")
@@ -181,10 +210,7 @@ def _array_column(values: NDArray[Any]) -> pa.Array:
         raise ValueError(f"a column mixes kinds of values: {error}. Make each column of one kind.") from error
 
 
-def _learn_column(name: str, column: pa.ChunkedArray) -> NumberColumn | CategoryColumn:
-    if (written := dates(column)) is not None:
-        return NumberColumn(name, kind_of(written))
-    if is_text(column.type) or pa.types.is_dictionary(column.type):
-        return CategoryColumn.learn(name, column)
-    numbers(name, column)  # a column that is neither is refused here, not when predicting
-    return NumberColumn(name, kind_of(column))
+def kinds_of(X: Any) -> dict[str, str]:
+    """Return the kind of each column of a frame or an array, decided by all its rows."""
+    table = X if isinstance(X, pa.Table) else _table(X)
+    return {name: kinds.decide(name, {"": table.column(name)}) for name in table.column_names}

@@ -9,6 +9,7 @@ from sklearn.base import BaseEstimator
 
 from confide.intervals import Intervals, moved_apart
 from confide.learners import learn
+from confide.rounding import predictions_off, slack
 from confide.splits import Rows
 
 if TYPE_CHECKING:
@@ -52,13 +53,23 @@ class IntervalEnds(BaseEstimator):
         return np.asarray(self.lower_.predict(X)), np.asarray(self.upper_.predict(X))
 
     def miss(self, X: NDArray[np.float64], intervals: Intervals) -> NDArray[np.float64]:
-        """Return max(m̂ᴸ(x) - lower, upper - m̂ᴿ(x)), by how much the ends miss each interval.
+        """Return max(m̂ᴸ(x) - lower, upper - m̂ᴿ(x)), by how much the ends miss each interval, as calibration scores.
 
-        It is +∞ for an infinite interval and -∞ for an empty one, which nothing misses.
+        They are raised by what rounding may add to a new row's (`confide.rounding`). An infinite interval is missed by
+        +∞ and an empty one by -∞: nothing misses it.
         """
-        lower, upper = self.predict(X)
-        missed = np.maximum(lower - intervals.lower, intervals.upper - upper)
-        return np.where(np.isnan(intervals.lower), -np.inf, missed)
+
+        def missed(
+            ends: NDArray[np.float64], lower: NDArray[np.float64], upper: NDArray[np.float64]
+        ) -> NDArray[np.float64]:
+            return np.maximum(ends[:, 0] - lower, upper - ends[:, 1])
+
+        ends = self._columns(X)
+        rounding = slack(missed, ends, predictions_off(self._columns, X, ends), *intervals)
+        return np.where(np.isnan(intervals.lower), -np.inf, missed(ends, *intervals) + rounding)
+
+    def _columns(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.column_stack(self.predict(X))
 
     def widened(self, X: NDArray[np.float64], offset: float) -> Intervals:
         """Return [m̂ᴸ(x) - offset, m̂ᴿ(x) + offset]; empty where the ends cross."""

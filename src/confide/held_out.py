@@ -15,7 +15,7 @@ from confide.diagnostics import Coverage, calibration_weights, coverage_report, 
 from confide.intervals import InfiniteIntervalWarning
 from confide.methods.registry import METHODS
 from confide.study import Study
-from confide.tables import is_frame, read_frame
+from confide.tables import take_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -77,7 +77,7 @@ def hold_out(study: Study, seed: int) -> tuple[Study, Study]:
     )
     kept = np.setdiff1d(rows, test)
     kept_rows, test_rows = (
-        Study(_take(study.X, index), study.y[index], study.treatment[index], study.trial[index])
+        Study(take_rows(study.X, index), study.y[index], study.treatment[index], study.trial[index])
         for index in (kept, test)
     )
     return kept_rows, test_rows
@@ -116,7 +116,3 @@ def compare(
 def _strata(treatment: Any) -> Any:
     """Return the labels to keep shares alike, or None where one has a single row."""
     return treatment if np.unique(treatment, return_counts=True)[1].min() > 1 else None
-
-
-def _take(X: Any, rows: Any) -> Any:
-    return read_frame(X)[rows.tolist()].to_native() if is_frame(X) else X[rows]

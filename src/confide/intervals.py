@@ -153,6 +153,22 @@ class IntervalSets:
         discrete, approximate = any(part.discrete for part in parts), any(part.approximate for part in parts)
         return cls(lower, upper, starts, discrete, whole, approximate)
 
+    def joined(self, intervals: Intervals) -> IntervalSets:
+        """Return the unions of each row's set with one more interval; an empty one adds nothing."""
+        lower, upper = intervals.lower.copy(), intervals.upper.copy()
+        owner = self.rows
+        # What it meets becomes part of it. A comparison with NaN, an empty interval, is False.
+        meets = (self.lower <= upper[owner]) & (self.upper >= lower[owner])
+        np.minimum.at(lower, owner[meets], self.lower[meets])
+        np.maximum.at(upper, owner[meets], self.upper[meets])
+        added = np.flatnonzero(~np.isnan(lower))
+        row = np.concatenate([owner[~meets], added])
+        lower = np.concatenate([self.lower[~meets], lower[added]])
+        upper = np.concatenate([self.upper[~meets], upper[added]])
+        order = np.lexsort((lower, row))
+        starts = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=len(self)))])
+        return IntervalSets(lower[order], upper[order], starts, whole=self.whole, approximate=self.approximate)
+
     def take(self, order: NDArray[np.intp]) -> IntervalSets:
         """Return the sets of those rows, in that order."""
         counts = self.components[order]

@@ -17,6 +17,7 @@ from confide.conformal.quantile import Calibration, check_weights
 from confide.conformal.transductive import MAX_NUMBERS, solve_on_grid
 from confide.intervals import Intervals, IntervalSets
 from confide.learners import prepared, seeded
+from confide.rounding import slack
 from confide.scores import AbsoluteResidual
 from confide.smoothers import LinearSmoother, RefittedSmoother
 from confide.splits import Rows, join
@@ -34,7 +35,6 @@ Answer = TypeVar("Answer")
 SCAN = 8
 # Residuals that differ by less than this share of the outcomes' range, and of the largest of them, are tied.
 SLACK = 1e-10
-ROUNDING = 64 * float(np.finfo(np.float64).eps)
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Refits:
     ratio : fitted density ratio
         Weighs the new row.
     slack : float
-        Scores no further apart than this are tied.
+        Predictions no further apart than this are tied.
     smoother : LinearSmoother or None
         What the base model is where refits have a closed form: a linear smoother scored by its absolute residuals.
     """
@@ -127,10 +127,12 @@ class Refits:
         """Return whether the outcome conforms, by one refit on the rows and (x, outcome)."""
         X, y = np.insert(self.rows.X, self.place, x, axis=0), np.insert(self.rows.y, self.place, outcome)
         model = self.score.learn(self.base, Rows(X, y), self.alpha, self.seed)
-        scores = self.score.score(np.asarray(model.predict(X), dtype=np.float64), y)
+        prediction = np.asarray(model.predict(X), dtype=np.float64)
+        scores = self.score.score(prediction, y)
+        tied = slack(self.score.score, prediction, np.full(prediction.shape[1:], self.slack), y)
         calibration = Calibration.of(np.delete(scores, self.place)[self.calibrates], self.weights)
         weight = self.weigh(x, np.array([outcome]))
-        return bool(calibration.contains(scores[[self.place]] - self.slack, alpha, weight)[0])
+        return bool(calibration.contains(scores[[self.place]] - tied, alpha, weight)[0])
 
 
 def refitted_values(

@@ -17,9 +17,9 @@ import pyarrow as pa
 
 from confide.answers import answers, beside, contrasts
 from confide.encoding import NumberColumn
-from confide.formats import Batch, check_columns, kind_of, read_batches, writing
+from confide.formats import PLAIN, Batch, Dialect, check_columns, kind_of, read_batches, writing
+from confide.kinds import numbers
 from confide.population import Look, PopulationWarning
-from confide.tables import numbers
 from confide.threads import cores, keep_to_one_thread, one_thread
 from confide.trust import parts
 
@@ -108,23 +108,25 @@ def answer_file(
     out: str,
     *,
     control: Any = None,
+    dialect: Dialect = PLAIN,
     tell: Callable[[int], None] = lambda _: None,
 ) -> Answered:
     """Write the source's own columns and the answers, rows in the order of the source.
 
     Effects are those of every treatment against ``control``, the first one by default.
 
-    Covariates are found by name. In a CSV file the source's own columns stay the text that they were; in a Parquet or
-    Arrow file made from one, covariates that are numbers become numbers. ``tell`` is called with the number of rows
-    after each batch. Several batches are answered at once, each by one thread, if all parts of the model are confide's
-    or scikit-learn's; with a base model of one's own, which may not be made for that, one after the other.
+    Covariates are found by name. In a CSV file, written as ``dialect`` says, the own columns stay the text that
+    they were; in a Parquet or Arrow file made from one, covariates that are numbers become numbers. ``tell`` is called
+    with the number of rows after each batch. Several batches are answered at once, each by one thread, if all parts of
+    the model are confide's or scikit-learn's; with a base model of one's own, which may not be made for that, one after
+    the other.
 
     Warns once, a `PopulationWarning`, if the rows of the file look unlike the trial's.
     """
     names = covariates(model)
     carry = _with_numbers if kind_of(source) == "csv" != kind_of(out) else _as_they_are
     counted, look = [], Look.at_nothing(model.population_)
-    with closing(read_batches(source)) as batches:
+    with closing(read_batches(source, dialect)) as batches:
         first = next(batches)
         check_columns(source, first.read.column_names, names)
         schema = beside(carry(model, first).schema, model, control)

@@ -13,6 +13,7 @@ from sklearn.model_selection import KFold, cross_val_predict
 from confide.checks import suggest
 from confide.intervals import Intervals, moved_apart
 from confide.learners import FOLDS, AutoRegressor, check_base, learn, standardised, weights_for
+from confide.rounding import predictions_off, slack
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -21,7 +22,12 @@ if TYPE_CHECKING:
 
 
 class Score(Protocol):
-    """A nonconformity score: small where the outcome is as predicted."""
+    """A nonconformity score: small where the outcome is as predicted.
+
+    A prediction is one number per row, or several: whatever the model of `learn` predicts. A row's score depends on its
+    own prediction and outcome alone. It is also asked at predictions moved by what they may be off by, which tells what
+    rounding may do to it (`confide.rounding`).
+    """
 
     def learn(self, base: Any, rows: Rows, alpha: float, seed: int) -> Any:
         """Return a model whose ``predict`` gives, row by row, what the score compares an outcome with."""
@@ -190,6 +196,16 @@ class Grounded(BaseEstimator):
 
     def _columns(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.column_stack([X, self.score.point(self.model.predict(X))])
+
+
+def raised_scores(score: Score, model: Any, rows: Rows, prediction: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the scores of calibration rows, raised by what rounding may add to a new row's (`confide.rounding`).
+
+    ``prediction`` is what the model predicts for the rows together.
+    """
+    off = predictions_off(model.predict, rows.X, prediction)
+    raised: NDArray[np.float64] = score.score(prediction, rows.y) + slack(score.score, prediction, off, rows.y)
+    return raised
 
 
 def quantile_model(base: Any, level: float) -> Any:

@@ -68,6 +68,12 @@ def split(rows: Rows, calibration: float, seed: int) -> tuple[Rows, Rows]:
 
     ``calibration`` is the share of rows that calibrate. At least one row stays on each side.
     """
-    order = np.random.default_rng(seed).permutation(len(rows))
-    size = calibration_size(len(rows), calibration)
-    return rows[order[size:]], rows[order[:size]]
+    fit, calibrate = split_places(len(rows), calibration, seed)
+    return rows[fit], rows[calibrate]
+
+
+def split_places(count: int, calibration: float, seed: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return which of so many rows fit and which calibrate, by their places alone."""
+    order = np.random.default_rng(seed).permutation(count)
+    size = calibration_size(count, calibration)
+    return order[size:], order[:size]

@@ -10,8 +10,9 @@ import narwhals as nw
 import numpy as np
 import pyarrow as pa
 
+from confide import kinds
 from confide.checks import check_lengths, check_outcome, check_trial, examples, suggest
-from confide.tables import is_empty, is_frame, is_number, is_text, read_array, read_frame, read_table, texts
+from confide.tables import is_frame, read_array, read_frame, read_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -44,6 +45,7 @@ class Study:
         X = read_frame(X).to_native() if is_frame(X) else read_array(X)
         y, treatment, trial = check_outcome(y), check_labels(treatment), check_trial(trial)
         check_lengths(X=X, y=y, treatment=treatment, trial=trial)
+        _check_alike(treatment)
         if not trial.any():
             raise ValueError(
                 f"none of the {len(trial)} rows is from the trial. The promise rests on randomised rows: "
@@ -65,8 +67,15 @@ def stack(
     treatment: str = "t",
     outcome: str = "y",
     covariates: Sequence[str] | None = None,
+    *,
+    categories: Sequence[str] = (),
+    names: tuple[str, str] = ("the observational table", "the trial table"),
 ) -> Study:
     """Return one study from an observational and a trial table.
+
+    What each column holds is decided from both tables together, before any value is changed (`confide.kinds`): text
+    that is written like numbers, dates or booleans is read as such, whatever kind of frame it came in. Where cells do
+    not fit or the tables disagree, an error names them.
 
     Parameters
     ----------
@@ -78,45 +87,62 @@ def stack(
     covariates : sequence of str, default None
         Names of the covariate columns. None: all other columns that both tables have, identifiers too; a
         column that only one table has is left out with a warning.
+    categories : sequence of str
+        Columns that are categories although their values look like numbers or dates. Categorical columns of a frame
+        are categories without being named here.
+    names : (str, str)
+        What messages call the two tables.
 
     Returns
     -------
     Study
-        Its X is a frame of the observational table's kind.
+        Its X is a frame of the observational table's kind, categories as categorical columns.
     """
-    for name, table in (("observational", observational), ("trial", trial)):
+    for name, table in zip(names, (observational, trial), strict=True):
         if not is_frame(table):
             raise ValueError(
-                f"the {name} table must be a data frame, got {type(table).__name__}. "
+                f"{name} must be a data frame, got {type(table).__name__}. "
                 "Read a file first; with arrays, call Study(X, y, treatment, trial)."
             )
-    tables = {"observational": read_table(observational), "trial": read_table(trial)}
+    tables = dict(zip(names, (read_table(observational), read_table(trial)), strict=True))
     roles = [str(treatment), str(outcome)]
     if treatment == outcome:
         raise ValueError(f"treatment and outcome must be two columns, got {treatment!r} for both.")
-    names = _covariates(tables, roles, covariates)
+    covariates = _covariates(tables, roles, covariates)
     for name, table in tables.items():
-        missing = [column for column in [*names, *roles] if column not in table.column_names]
+        missing = [column for column in [*covariates, *roles] if column not in table.column_names]
         if missing:
-            raise ValueError(
-                f"the {name} table has no column {examples(missing)}; {suggest(missing[0], table.column_names)}"
-            )
-    first, second = tables.values()
-    joined = pa.table({name: _join(name, first[name], second[name]) for name in names})
-    outcomes = _join(roles[1], first[roles[1]], second[roles[1]])
-    if not (is_number(outcomes.type) or pa.types.is_boolean(outcomes.type)):
-        raise ValueError(
-            f"the outcome must be numeric, but column {outcome!r} is {outcomes.type}. Encode it as numbers."
-        )
-    for name, table in tables.items():
-        _check_no_missing_outcome(name, roles[1], table[roles[1]])
-    kind = read_frame(observational).implementation
+            raise ValueError(f"{name} has no column {examples(missing)}; {suggest(missing[0], table.column_names)}")
+    declared = _declared(categories, [*covariates, roles[0]])
+    joined = pa.table({name: _join(name, _columns(tables, name), category=name in declared) for name in covariates})
     return Study(
-        nw.from_arrow(joined, backend=kind).to_native(),
-        outcomes.cast(pa.float64(), safe=False).to_numpy(),
-        _labels(roles[0], first[roles[0]], second[roles[0]]),
-        np.repeat([False, True], [len(first), len(second)]),
+        nw.from_arrow(joined, backend=read_frame(observational).implementation).to_native(),
+        _outcomes(roles[1], _columns(tables, roles[1])),
+        _labels(roles[0], _columns(tables, roles[0]), category=roles[0] in declared),
+        np.repeat([False, True], [len(table) for table in tables.values()]),
     )
+
+
+def _columns(tables: dict[str, pa.Table], name: str) -> dict[str, pa.ChunkedArray]:
+    return {where: table[name] for where, table in tables.items()}
+
+
+def _declared(categories: Sequence[str], columns: list[str]) -> set[str]:
+    """Return the columns that were declared categories; raise where there is none of that name."""
+    declared = {categories} if isinstance(categories, str) else {str(name) for name in categories}
+    for name in sorted(declared - set(columns)):
+        raise ValueError(f"{name!r} is declared a category and is no covariate or treatment; {suggest(name, columns)}")
+    return declared
+
+
+def _outcomes(name: str, columns: dict[str, pa.ChunkedArray]) -> NDArray[np.float64]:
+    """Return the outcomes of all tables as floats; none may be missing."""
+    kind = kinds.decide(name, columns)
+    if kind not in (kinds.NUMBERS, kinds.BOOLEANS):
+        raise ValueError(f"the outcome must be numeric, but column {name!r} holds {kind}. Encode it as numbers.")
+    for table, column in columns.items():
+        _check_no_missing_outcome(table, name, kinds.plain(column))
+    return np.concatenate([kinds.numbers(name, column, kind, finite=False) for column in columns.values()])
 
 
 def _check_no_missing_outcome(table: str, name: str, column: pa.ChunkedArray) -> None:
@@ -124,7 +150,7 @@ def _check_no_missing_outcome(table: str, name: str, column: pa.ChunkedArray) ->
     missing = np.flatnonzero(column.is_null(nan_is_null=True).to_numpy())
     if len(missing):
         raise ValueError(
-            f"the {table} table has no outcome {name!r} in {len(missing)} of {len(column)} rows (such as row "
+            f"{table} has no outcome {name!r} in {len(missing)} of {len(column)} rows (such as row "
             f"{missing[0] + 1}). Leave these rows out; if people of the trial are missing because of their outcome, no "
             "promise holds for the others."
         )
@@ -139,80 +165,101 @@ def _covariates(tables: dict[str, pa.Table], roles: list[str], covariates: Any) 
             raise ValueError(f"{taken[0]!r} cannot be a covariate and a treatment or outcome at once.")
     else:
         columns = {name: [c for c in table.column_names if c not in roles] for name, table in tables.items()}
-        names = [name for name in columns["observational"] if name in columns["trial"]]
+        first, second = columns.values()
+        names = [name for name in first if name in second]
         for table, found in columns.items():
             lonely = [name for name in found if name not in names]
             if lonely:
+                everything = [name for other in columns if other != table for name in tables[other].column_names]
+                twins = [f"{name!r} beside {twin!r}" for name in lonely for twin in everything if _alike(name, twin)]
+                hint = f" Names that differ by case or spaces only: {examples(twins)}." if twins else ""
                 warnings.warn(
-                    f"left out, because only the {table} table has them: {examples(lonely)}. "
+                    f"left out, because only {table} has them: {examples(lonely)}.{hint} "
                     "Name the covariates to silence this.",
                     stacklevel=3,
                 )
     if not names:
-        listed = "; ".join(f"the {name} table has {examples(table.column_names)}" for name, table in tables.items())
+        listed = "; ".join(f"{name} has {examples(table.column_names)}" for name, table in tables.items())
         raise ValueError(f"there are no covariates: {listed}.")
     return names
 
 
-def _join(name: str, first: pa.ChunkedArray, second: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return one column from two, of the kind that both can take: numbers as floats, categories as text."""
-    columns = [first, second]
-    known = [column for column in columns if not is_empty(column)]
-    kinds = {column.type for column in known}
-    if all(is_text(kind) or pa.types.is_dictionary(kind) for kind in kinds):
-        columns = [pa.chunked_array([texts(name, column)]) for column in columns]
-        return pa.chunked_array([chunk for column in columns for chunk in column.chunks], pa.string())
-    if len(kinds) == 1:
-        kind = kinds.pop()
-    elif all(pa.types.is_integer(kind) for kind in kinds):
-        kind = pa.int64()
-    elif all(is_number(kind) for kind in kinds):
-        kind = pa.float64()
-    elif all(pa.types.is_date(kind) or pa.types.is_timestamp(kind) for kind in kinds) and len(_zones(kinds)) == 1:
-        kind = pa.timestamp("us", tz=_zones(kinds).pop())
+def _join(name: str, columns: dict[str, pa.ChunkedArray], *, category: bool) -> pa.ChunkedArray:
+    """Return one column of all tables, of the one kind that it has in them."""
+    kind = kinds.decide(name, columns, category=category)
+    parts = list(columns.values())
+    if kind == kinds.CATEGORIES:
+        values = pa.chunked_array([kinds.texts(name, part) for part in parts])
+        _warn_of_twins(name, values)
+        return pa.chunked_array([values.combine_chunks().dictionary_encode()])
+    if kind == kinds.BOOLEANS:
+        read = [kinds.booleans(name, part) for part in parts]
+    elif kind != kinds.NUMBERS:
+        read = [kinds.temporal(name, part, kind) for part in parts]
+    elif all(pa.types.is_integer(part.type) for part in parts):
+        read = [part.cast(pa.int64()) for part in parts]
     else:
-        raise ValueError(
-            f"column {name!r} is {first.type} in the observational table and {second.type} in the trial table; "
-            "make them the same kind."
+        read = [pa.chunked_array([pa.array(kinds.numbers(name, part), from_pandas=True)]) for part in parts]
+    return pa.chunked_array([chunk for part in read for chunk in part.chunks], read[0].type)
+
+
+def _warn_of_twins(name: str, values: pa.ChunkedArray) -> None:
+    """Warn of categories that differ by case or spaces only."""
+    twins = _twins(values.drop_null().unique().to_pylist())
+    if twins:
+        shown = examples([" and ".join(map(repr, each)) for each in twins], 3)
+        warnings.warn(
+            f"column {name!r} has categories that differ by case or spaces only: {shown}. They are taken for "
+            "different ones; write them alike if they are not.",
+            stacklevel=4,
         )
-    chunks = [chunk for column in columns for chunk in _cast(name, column, kind).chunks]
-    return pa.chunked_array(chunks, kind)
 
 
-def _cast(name: str, column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
-    if is_empty(column):
-        return pa.chunked_array([pa.nulls(len(column), kind)])
-    try:
-        return column.cast(kind, safe=False)
-    except pa.ArrowException as error:
-        raise ValueError(f"column {name!r} cannot be read as {kind}: {error}.") from error
+def _twins(values: Sequence[str]) -> list[list[str]]:
+    """Return groups of texts that differ by case or spaces only."""
+    groups: dict[str, list[str]] = {}
+    for value in sorted(values):
+        groups.setdefault(_folded(value), []).append(value)
+    return [group for group in groups.values() if len(group) > 1]
 
 
-def _zones(kinds: set[pa.DataType]) -> set[str | None]:
-    """Return the time zones of dates and timestamps; None for those without."""
-    return {kind.tz if pa.types.is_timestamp(kind) else None for kind in kinds}
+def _alike(one: str, other: str) -> bool:
+    return one != other and _folded(one) == _folded(other)
 
 
-def _labels(name: str, first: pa.ChunkedArray, second: pa.ChunkedArray) -> NDArray[Any]:
-    """Return treatment labels; categories as their own values, whole numbers that came as floats as integers."""
-    plain = [
-        column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
-        for column in (first, second)
-    ]
-    for table, column in zip(("observational", "trial"), plain, strict=True):
-        if column.null_count:
-            row = np.flatnonzero(column.is_null().to_numpy())[0] + 1
+def _folded(text: str) -> str:
+    return " ".join(text.casefold().split())
+
+
+def _labels(name: str, columns: dict[str, pa.ChunkedArray], *, category: bool) -> NDArray[Any]:
+    """Return treatment labels: numbers and booleans as such, whole numbers as integers, all else as text.
+
+    Categories of numbers are numbers here.
+    """
+    columns = {table: kinds.plain(column) for table, column in columns.items()}
+    for table, column in columns.items():
+        missing = np.flatnonzero(column.is_null(nan_is_null=True).to_numpy())
+        if len(missing):
             raise ValueError(
-                f"the treatment column {name!r} has {column.null_count} missing values in the {table} table (such as "
-                f"in row {row}). Leave these rows out."
+                f"the treatment column {name!r} has {len(missing)} missing values in {table} (such as in row "
+                f"{missing[0] + 1}). Leave these rows out."
             )
-    labels = _join(name, *plain)
-    if is_text(labels.type):
-        return np.array(labels.to_pylist())
-    values = np.asarray(labels.to_numpy())
-    if values.dtype.kind == "f" and np.isfinite(values).all() and (values == np.round(values)).all():
-        return values.astype(int)
-    return values
+    kind = kinds.decide(name, columns, category=category)
+    if kind not in (kinds.NUMBERS, kinds.BOOLEANS):
+        return np.array([label for column in columns.values() for label in kinds.texts(name, column).to_pylist()])
+    values = np.concatenate([kinds.numbers(name, column, kind, finite=False) for column in columns.values()])
+    if kind == kinds.BOOLEANS:
+        return values.astype(bool)
+    return values.astype(int) if np.isfinite(values).all() and (values == np.round(values)).all() else values
+
+
+def _check_alike(treatment: NDArray[Any]) -> None:
+    """Raise where treatment labels differ by case or spaces only: they would be arms of their own."""
+    twins = _twins(np.unique(treatment).tolist()) if treatment.dtype.kind == "U" else []
+    if twins:
+        raise ValueError(
+            f"the treatments {' and '.join(map(repr, twins[0]))} differ by case or spaces only; write them alike."
+        )
 
 
 def check_labels(treatment: Any) -> NDArray[Any]:

@@ -11,8 +11,7 @@ import pytest
 from commands import QUICK, STUDY, names, write
 from confide import METHODS, __version__, held_out, load
 from confide.experiments import story
-from confide.formats import read_file
-from tables import people
+from tables import people, typed
 
 
 def test_help_lists_the_commands(confide):
@@ -70,7 +69,7 @@ def test_run_answers_and_keeps_the_model(folder, confide):
         "run", *STUDY, *QUICK, "--predict", "new.csv", "--out", "out.csv", "--save", "model.confide", "--alpha", "0.2"
     )
     assert (status, err) == (0, "")
-    table = read_file("out.csv")
+    table = typed("out.csv")
     assert table.column_names == [
         *["who", "age", "town", "joined", "smoker"],
         *[f"y_{label}{end}" for label in ("drug", "placebo") for end in ("", "_lower", "_upper")],
@@ -105,7 +104,7 @@ def test_identifiers_are_no_covariates(folder, confide):
     """With or without a telling identifier the answers are the same."""
     confide("run", *STUDY, *QUICK, "--predict", "new.csv", "--out", "with.parquet")
     for name in ("obs", "trial"):
-        write(f"{name}.csv", read_file(f"{name}.csv").drop_columns(["who"]))
+        write(f"{name}.csv", typed(f"{name}.csv").drop_columns(["who"]))
     confide("run", *STUDY[:-2], *QUICK, "--predict", "new.csv", "--out", "without.parquet")
     assert (folder / "with.parquet").read_bytes() == (folder / "without.parquet").read_bytes()
 
@@ -133,7 +132,7 @@ def test_another_level_without_a_new_fit(confide, model):
     widths = []
     for alpha in ("0.05", "0.2"):
         confide("predict", model, "new.csv", "--out", "out.parquet", "--alpha", alpha)
-        table = read_file("out.parquet")
+        table = typed("out.parquet")
         widths.append(table["y_drug_upper"].to_numpy() - table["y_drug_lower"].to_numpy())
     assert (widths[0] > widths[1]).all()
 
@@ -150,7 +149,7 @@ def test_discrete_outcomes_and_another_control(confide):
     assert status == 0
     assert "Covariates: age (numbers); town (categories); joined (dates); smoker (booleans)." in out
     assert "Effect of drug against placebo: its interval is" in out
-    table = read_file("out.parquet")
+    table = typed("out.parquet")
     assert set(table["y_drug_lower"].drop_null().to_pylist()) <= {0.0, 1.0}
     assert "effect_drug_vs_placebo_upper" in table.column_names
 
@@ -178,7 +177,7 @@ def test_an_infinite_number_is_text_in_json(confide, monkeypatch):
 
 
 def test_warnings_are_notes_each_once(confide, model):
-    strange = read_file("new.csv").set_column(1, "age", pa.array([900.0] * 30))
+    strange = typed("new.csv").set_column(1, "age", pa.array([900.0] * 30))
     write("strange.csv", strange)
     status, _, err = confide("predict", model, "strange.csv", "--out", "out.csv")
     assert status == 0
@@ -256,4 +255,4 @@ def test_treatments_whose_names_look_like_markup(confide):
     for name, n, seed in (("obs", 240, 0), ("trial", 80, 1)):
         write(f"{name}.csv", people(n, seed, labels=("[bold]", "[/red]")))
     assert confide("run", *STUDY, *QUICK, "--predict", "new.csv", "--out", "out.csv")[0] == 0
-    assert "y_[/red]_lower" in read_file("out.csv").column_names
+    assert "y_[/red]_lower" in typed("out.csv").column_names

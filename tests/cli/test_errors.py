@@ -11,12 +11,11 @@ import pyarrow as pa
 import pytest
 
 from commands import CONFIDE, QUICK, STUDY, names, write
-from confide.formats import read_file
-from tables import covariates, people
+from tables import covariates, people, typed
 
 
 def change(name, how):
-    write(name, how(read_file(name)))
+    write(name, how(typed(name)))
 
 
 def put(name, content):
@@ -31,7 +30,11 @@ BAD = {
     "empty file": (lambda: put("trial.csv", b""), RUN, "trial.csv cannot be read as csv"),
     "empty new file": (lambda: put("new.csv", b""), RUN, "new.csv cannot be read as csv"),
     "no rows": (lambda: put("trial.csv", b"age,t,y\n"), RUN, "trial.csv has no rows"),
-    "not text": (lambda: put("obs.csv", b"age,town,t,y\n1,M\xfcnchen,drug,1\n"), RUN, "column town is no UTF-8 text"),
+    "not text": (
+        lambda: put("obs.csv", b"age,town,t,y\n1,M\xfcnchen,drug,1\n"),
+        RUN,
+        "say what it is: --encoding latin-1",
+    ),
     "ragged": (lambda: put("obs.csv", b"a,b\n1,2\n3\n"), RUN, "Expected 2 columns, got 1"),
     "not parquet": (
         lambda: put("o.parquet", b"PAR1" * 9),
@@ -64,12 +67,12 @@ BAD = {
     "outcome not numeric": (
         None,
         [*RUN, "--outcome", "town", "--id", "y"],
-        "the outcome must be numeric, but column 'town' is string",
+        "the outcome must be numeric, but column 'town' holds categories",
     ),
     "outcome missing": (
         lambda: change("trial.csv", lambda table: table.set_column(6, "y", pa.array([None] * 40 + [1.0] * 40))),
         RUN,
-        "the trial table has no outcome 'y' in 40 of 80 rows (such as row 1)",
+        "trial.csv has no outcome 'y' in 40 of 80 rows (such as row 1)",
     ),
     "unknown option": (None, [*RUN, "--methd", "naive"], "No such option: --methd"),
     "unknown command": (None, ["runn"], "No such command 'runn'"),
@@ -107,7 +110,7 @@ BAD = {
     "a word among numbers": (
         lambda: put("new.csv", b"who,age,town,joined,smoker\n1,old,x,2020-01-01,true\n"),
         RUN,
-        "column 'age' holds values that are not numbers",
+        "column 'age' holds numbers, and 'old' is none",
     ),
     "missing model": (None, ["predict", "m.confide", "new.csv"], "m.confide: No such file or directory"),
     "no model": (
@@ -229,7 +232,7 @@ def test_an_error_keeps_the_file_that_was_there(folder, confide, model):
 
 
 def test_whoever_stops_reading_gets_no_traceback(folder, model):
-    write("many.csv", pa.concat_tables([read_file("new.csv")] * 2000))
+    write("many.csv", pa.concat_tables([typed("new.csv")] * 2000))
     command = f"{CONFIDE} predict {model} many.csv | head -n 1"
     done = subprocess.run(command, shell=True, capture_output=True, text=True, check=False, cwd=folder)  # noqa: S602
     assert done.stdout.startswith("who,age")
@@ -238,7 +241,7 @@ def test_whoever_stops_reading_gets_no_traceback(folder, model):
 
 
 def test_an_interrupt_is_one_line(folder, model):
-    write("many.csv", pa.concat_tables([read_file("new.csv")] * 20_000))
+    write("many.csv", pa.concat_tables([typed("new.csv")] * 20_000))
     started = subprocess.Popen(
         [CONFIDE, "predict", model, "many.csv", "--out", "out.csv"], stderr=subprocess.PIPE, text=True, cwd=folder
     )
@@ -253,7 +256,7 @@ def test_an_interrupt_is_one_line(folder, model):
 
 
 def test_a_terminated_run_leaves_nothing(folder, model):
-    write("many.csv", pa.concat_tables([read_file("new.csv")] * 20_000))
+    write("many.csv", pa.concat_tables([typed("new.csv")] * 20_000))
     started = subprocess.Popen([CONFIDE, "predict", model, "many.csv", "--out", "out.csv"], cwd=folder)
     while not list(folder.glob(".out.csv.*")):
         assert started.poll() is None

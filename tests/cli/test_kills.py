@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from commands import CONFIDE, QUICK, STUDY, write
-from confide.formats import read_file
+from tables import typed
 
 
 def kill_at_random_moments(command, outputs, folder, moments, seed):
@@ -41,7 +41,7 @@ def kill_at_random_moments(command, outputs, folder, moments, seed):
 @pytest.mark.parametrize("moments", [3, pytest.param(30, marks=pytest.mark.long)])
 @pytest.mark.parametrize("what", ["run", "predict"])
 def test_killed_at_random_moments(folder, model, what, moments):
-    write("many.csv", pa.concat_tables([read_file("new.csv")] * 2000))
+    write("many.csv", pa.concat_tables([typed("new.csv")] * 2000))
     if what == "run":
         outputs = ["out.parquet", "m.confide"]
         command = [CONFIDE, "run", *STUDY, *QUICK, "--predict", "many.csv", "--out", outputs[0], "--save", outputs[1]]
@@ -54,7 +54,7 @@ def test_killed_at_random_moments(folder, model, what, moments):
 
 def test_an_old_output_survives_a_kill(folder, model):
     Path("out.csv").write_bytes(b"of yesterday")
-    write("many.csv", pa.concat_tables([read_file("new.csv")] * 20_000))
+    write("many.csv", pa.concat_tables([typed("new.csv")] * 20_000))
     command = [CONFIDE, "predict", model, "many.csv", "--out", "out.csv"]
     started = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=folder)
     while not any(path.stat().st_size for path in folder.glob(".out.csv.*")):

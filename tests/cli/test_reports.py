@@ -79,7 +79,8 @@ def test_a_report_without_a_name_leaves_the_one_of_run_alone(folder, confide, mo
 
 def test_a_report_refuses_tables_of_other_columns(folder, confide, model):
     without_id = [text for text in STUDY if text not in ("--id", "who")]
-    status, out, err = confide("report", model, "--predict", "new.csv", *without_id, "--out", "report.html")
+    named = [*without_id, "--category", "who"]
+    status, out, err = confide("report", model, "--predict", "new.csv", *named, "--out", "report.html")
     assert (status, out) == (2, "")
     assert "the study's covariates are not the model's: the model does not read 'who'" in err
     assert "--id" in err

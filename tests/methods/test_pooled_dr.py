@@ -132,6 +132,57 @@ def test_the_guard_holds_whatever_the_ratio():
         assert_covers({"plain": (plain, 0.85)})
 
 
+def far_out(seed, m=8, fresh=0):
+    """A narrow large table, and a trial whose outcomes lie far beyond it and follow x."""
+    rng = np.random.default_rng(seed)
+    trial = np.arange(100 + m + fresh) >= 100
+    X = rng.standard_normal((len(trial), 1)) * np.where(trial, 1, 0.1)[:, None]
+    return X, X[:, 0] + 0.01 * rng.standard_normal(len(trial)), trial
+
+
+def test_the_guard_of_sharp_sets_holds_where_few_outcomes_were_seen():
+    """Of 8 trial rows 4 calibrate: their largest score covers 80 %, unless it is cut at the outcomes that were seen."""
+    guarded, cut = [], []
+    for seed in range(250):
+        X, y, trial = far_out(seed, fresh=100)
+        arm = PooledDR(base=LinearRegression(), ratio=OracleRatio(blind), solve="transductive", floor=0, alpha=0.2)
+        arm.set_params(random_state=seed).fit(X[:-100], y[:-100], trial=trial[:-100])
+        inside = arm.predict_set(X[-100:]).contains(y[-100:])
+        guarded.append(inside.mean())
+        cut.append((inside & (y[-100:] >= arm.grid_[0]) & (y[-100:] <= arm.grid_[-1])).mean())
+    assert_covers({"guarded": (guarded, 0.8)})
+    with pytest.raises(AssertionError, match="below"):
+        assert_covers({"cut at the searched outcomes": (cut, 0.8)})
+
+
+def test_the_guard_is_in_the_sharp_set_and_only_a_declared_range_bounds_it():
+    X, y, trial = far_out(0)
+    new = np.linspace(-20, 20, 9)[:, None]
+    arm = PooledDR(base=LinearRegression(), ratio=OracleRatio(blind), solve="transductive", floor=0.1, alpha=0.2)
+    sets = arm.set_params(random_state=0).fit(X, y, trial=trial).predict_set(new)
+    offset = arm.trial_calibration_.quantile(0.3)
+    centre = arm.base_.predict(new)
+    for end in (centre - offset, centre, centre + offset):
+        assert sets.contains(end).all()
+    assert (sets.hull().lower < arm.grid_[0]).any()
+    assert (sets.hull().upper > arm.grid_[-1]).any()
+    bounded = arm.set_params(outcome_range=(-10, 10)).fit(X, y, trial=trial).predict_set(new)
+    assert (bounded.lower >= -10).all()
+    assert (bounded.upper <= 10).all()
+    unguarded = arm.set_params(outcome_range=None, floor=None).fit(X, y, trial=trial).predict_set(new)
+    assert (unguarded.lower >= arm.grid_[0]).all()
+
+
+def test_a_guard_of_too_few_rows_is_infinite_and_says_so():
+    X, y, trial = far_out(0)
+    arm = PooledDR(base=LinearRegression(), ratio=OracleRatio(blind), solve="transductive", floor=0.05, alpha=0.1)
+    with pytest.warns(
+        InfiniteIntervalWarning, match=r"alpha \+ floor = 0.15 needs 6 trial calibration rows .* there are 4\. All"
+    ):
+        arm.fit(X, y, trial=trial)
+    assert arm.predict_interval(X).infinite.all()
+
+
 def test_without_observational_rows_it_is_naive_and_says_so():
     with pytest.warns(UserWarning, match="calibrates on the trial alone, as naive does"):
         arm = PooledDR(base=LinearRegression(), random_state=0).fit(X[TRIAL], Y[TRIAL], trial=TRIAL[TRIAL])

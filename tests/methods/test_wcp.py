@@ -1,10 +1,12 @@
 import numpy as np
 import pytest
+from sklearn.dummy import DummyRegressor
 from sklearn.linear_model import LinearRegression
 
 from confide import WCP
 from confide.conformal import weighted_quantile
 from confide.ratio import OracleRatio
+from decision import assert_covers
 from helpers import arm_rows
 
 
@@ -41,6 +43,33 @@ def test_weighting_restores_coverage_without_hidden_confounding():
         coverage[name] = arm.predict_interval(new_X).contains(new_y).mean()
     assert coverage["weighted"] == pytest.approx(0.9, abs=0.02)
     assert coverage["blind"] < 0.85
+
+
+def test_the_promise_holds_for_a_constant_propensity_and_only_with_scaled_weights():
+    """One person in five is rarely treated, and hard to predict: 1 % of the arm, w = 20 there and 0.808 elsewhere."""
+    rare, in_arm = 0.2, 0.01
+    shares, w = np.array([1 - in_arm, in_arm]), np.array([(1 - rare) / (1 - in_arm), rare / in_arm])
+    constant = w.min()  # any constant ê gives the same intervals
+    promise = 0.9 - 0.5 * shares @ np.abs(w - 1)  # ŵ/Eŵ = 1
+    unscaled = 0.9 - 0.5 * shares @ np.abs(w - constant)
+    assert (promise, unscaled) == pytest.approx((0.71, 0.804), abs=5e-4)
+
+    def draw(rng, share, rows):
+        hard = rng.uniform(size=rows) < share
+        return hard[:, None].astype(float), np.where(hard, 100, 1) * rng.uniform(-1, 1, rows)
+
+    coverages = []
+    for seed in range(150):
+        rng = np.random.default_rng(seed)
+        X, y = draw(rng, in_arm, 1000)
+        new_X, new_y = draw(rng, rare, 500)
+        ratio = OracleRatio(lambda rows: np.full(len(rows), constant), on="x")
+        arm = WCP(base=DummyRegressor(strategy="constant", constant=0.0), ratio=ratio, random_state=seed)
+        arm.fit(X, y, trial=np.zeros(1000, dtype=bool), population=X)
+        coverages.append(arm.predict_interval(new_X).contains(new_y).mean())
+    assert_covers({"½E|w-ŵ/Eŵ|": (coverages, promise)})
+    with pytest.raises(AssertionError, match="below"):
+        assert_covers({"½E|ŵ-w|": (coverages, unscaled)})
 
 
 def test_calibration_rows_do_not_train_the_propensity():

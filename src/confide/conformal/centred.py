@@ -46,11 +46,11 @@ class CentredCalibration:
         centred = np.asarray(centred, dtype=np.float64)
         rows = len(centred)
         # A single residual is always as far from the mean of two as the new one is, and never nearer.
-        near = np.abs(centred) if rows > 1 else np.full(rows, np.inf)
+        near = np.abs(centred) + slack if rows > 1 else np.full(rows, np.inf)
         far = near * (rows + 1) / max(rows - 1, 1)
         return cls(
-            above=Calibration.of(np.where(centred >= 0, near, far) + slack),
-            below=Calibration.of(np.where(centred <= 0, near, far) + slack),
+            above=Calibration.of(np.where(centred >= 0, near, far)),
+            below=Calibration.of(np.where(centred <= 0, near, far)),
         )
 
     def quantiles(self, alpha: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

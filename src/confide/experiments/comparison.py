@@ -15,7 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from confide.datasets import Dataset, load_nsw, load_star, synthetic
-from confide.encoding import TableEncoder
+from confide.encoding import TableEncoder, kinds_of
 from confide.intervals import InfiniteIntervalWarning
 from confide.learners import BASE_ON
 from confide.methods.naive import Naive
@@ -25,6 +25,7 @@ from confide.methods.transfer import Transfer
 from confide.sharing import sharing_fits
 from confide.splits import Rows
 from confide.study import stack
+from confide.tables import take_rows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -139,7 +140,8 @@ def synthetic_settings(n: int, m: int, d: int, n_test: int, seed: int) -> list[S
 def _of_dataset(data: Dataset) -> list[Setting]:
     """Return both arms of real data; an arm is asked about the test rows that had its treatment."""
     study = stack(data.observational, data.trial, treatment=str(data.treatment), outcome=data.outcome)
-    encoder = TableEncoder().fit(study.X)
+    # Observational rows alone teach the encoder: in some methods they calibrate, but all categories here are frequent.
+    encoder = TableEncoder(kinds_of(study.X)).fit(take_rows(study.X, ~study.trial))
     X = encoder.transform(study.X)
     test = Rows(encoder.transform(data.test.select(study.X.column_names)), data.test[data.outcome].to_numpy())
     labels = data.test[data.treatment].to_numpy()

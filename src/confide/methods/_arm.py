@@ -26,13 +26,15 @@ from confide.conformal.transductive import outcome_grid, rows_at_once, solve_on_
 from confide.intervals import InfiniteIntervalWarning, Intervals, IntervalSets, count_rows, shortage
 from confide.learners import check_base_on, seeded
 from confide.ratio import check_ratio, check_seen
-from confide.scores import Grounded, Score, check_score
+from confide.scores import Grounded, Score, check_score, raised_scores
 from confide.sharing import fit_once, predict_once
-from confide.splits import Rows, check_shares, join, spawn_seeds, split
+from confide.splits import Rows, check_shares, join, spawn_seeds, split, split_places
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
+# Rows of both sources that an arm cannot do without.
+LEAST_ROWS = 2
 # Candidate outcomes a row of methods that search, before the changes between them are bisected.
 GRID = 256
 
@@ -118,7 +120,7 @@ class ArmEstimator(BaseEstimator, ABC):
         with all_or_nothing(self):
             check_alpha(self.alpha)
             shares = check_shares(self.calibration)
-            X = validate_data(self, X, ensure_min_samples=2, ensure_all_finite="allow-nan", dtype=np.float64)
+            X = validate_data(self, X, ensure_min_samples=LEAST_ROWS, ensure_all_finite="allow-nan", dtype=np.float64)
             y, trial = check_outcome(y), check_trial(trial)
             check_lengths(X=X, y=y, trial=trial)
             if self.outcome_range is not None and self.outcome_values is not None:
@@ -130,12 +132,7 @@ class ArmEstimator(BaseEstimator, ABC):
             seeds = spawn_seeds(self.random_state, 3)
             rows = Rows(X, y)
             arm = Arm(rows[trial], rows[~trial], population, shares, *seeds)
-            for source, least in self._needed().items():
-                if len(getattr(arm, source)) < least:
-                    raise ValueError(
-                        f"{type(self).__name__} needs at least {least} {source} row{'s' * (least > 1)}, "
-                        f"got {len(getattr(arm, source))}."
-                    )
+            self._check_needed(trial)
             self.score_ = check_score(self.score)
             self._fit(arm)
         self._warn_of_shortage()
@@ -144,6 +141,43 @@ class ArmEstimator(BaseEstimator, ABC):
     def _needed(self) -> dict[str, int]:
         """Return how many rows of each source the method cannot do without."""
         return self._needs
+
+    def _check_needed(self, trial: NDArray[np.bool_]) -> None:
+        """Raise where the arm has too few rows of a source."""
+        found = {"trial": int(trial.sum()), "observational": int((~trial).sum())}
+        for source, least in self._needed().items():
+            if found[source] < least:
+                raise ValueError(
+                    f"{type(self).__name__} needs at least {least} {source} row{'s' * (least > 1)}, "
+                    f"got {found[source]}."
+                )
+
+    def learning_rows(self, trial: Any) -> NDArray[np.bool_]:
+        """Return which of an arm's rows calibrate nothing, from their sources and the seed alone.
+
+        Whatever treats rows before the arm sees them, such as an encoder, may be learnt from these rows and no others.
+        ``random_state`` must be a number, or `fit` would draw another split.
+        """
+        trial = check_trial(trial)
+        if len(trial) < LEAST_ROWS:
+            raise ValueError(f"an arm needs at least {LEAST_ROWS} rows, got n_samples={len(trial)}.")
+        self._check_needed(trial)
+        places = {"trial": np.flatnonzero(trial), "observational": np.flatnonzero(~trial)}
+        shares = dict(zip(("observational", "trial"), check_shares(self.calibration), strict=True))
+        split_seed = spawn_seeds(self.random_state, 3)[0]
+        learns = np.zeros(len(trial), dtype=bool)
+        for part in self._learns_from(len(places["observational"])):
+            source, _, only_fit = part.partition(" ")
+            mine = places[source]
+            learns[mine[split_places(len(mine), shares[source], split_seed)[0]] if only_fit else mine] = True
+        return learns
+
+    @abstractmethod
+    def _learns_from(self, observational: int) -> tuple[str, ...]:
+        """Return the parts of the arm that calibrate nothing, given how many observational rows there are.
+
+        A part is a source, "trial" or "observational", or its fit rows, "trial fit" or "observational fit".
+        """
 
     @abstractmethod
     def _fit(self, arm: Arm) -> None:
@@ -195,7 +229,7 @@ class ArmEstimator(BaseEstimator, ABC):
 
     def _calibrate(self, rows: Rows, *, weighted: bool = False) -> Calibration:
         """Return the calibration on the rows, weighted by ``ratio_`` where the method weighs."""
-        scores = self.score_.score(self._predict_base(rows.X), rows.y)
+        scores = self._calibration_scores(rows)
         if not weighted:
             return Calibration.of(scores)
         weights = self._weigh(rows.X, rows.y)
@@ -205,6 +239,10 @@ class ArmEstimator(BaseEstimator, ABC):
                 "Check the ratio, or whether trial and observational rows overlap at all."
             )
         return Calibration.of(scores, weights)
+
+    def _calibration_scores(self, rows: Rows) -> NDArray[np.float64]:
+        """Return the scores of rows, raised by what rounding may add to a new row's."""
+        return raised_scores(self.score_, self.base_, rows, self._predict_base(rows.X))
 
     def _weigh(self, X: NDArray[np.float64], y: NDArray[np.float64] | float = np.nan) -> NDArray[np.float64]:
         """Return the fitted ratio at covariates and outcomes."""

@@ -57,6 +57,9 @@ class Naive(ArmEstimator):
         self.outcome_values = outcome_values
         self.random_state = random_state
 
+    def _learns_from(self, observational: int) -> tuple[str, ...]:  # noqa: ARG002
+        return ("trial fit",)
+
     def _fit(self, arm: Arm) -> None:
         fit, calibration = arm.split_trial()
         self.base_ = self._learn(fit, arm)

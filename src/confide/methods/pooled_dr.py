@@ -11,7 +11,7 @@ from scipy.special import expit
 
 from confide.checks import suggest
 from confide.conformal.permutation import conditional_poisson
-from confide.conformal.quantile import Calibration, check_alpha, level
+from confide.conformal.quantile import Calibration, check_alpha, level, rows_needed
 from confide.intervals import IntervalSets, count_rows, shortage
 from confide.learners import check_base_on
 from confide.methods._arm import Arm, ArmEstimator
@@ -37,7 +37,8 @@ class PooledDR(ArmEstimator):
     where overlap is missing, and are never worth fewer than m rows.
 
     Promise: coverage ≥ 1-α-Δ_pool for large samples, Δ_pool = ½·E[|c·r̂-r|/(1+(m/n)·c·r̂)] over observational rows, c
-    the constant that makes the weights add up; with ``floor=ε`` also ≥ 1-α-ε, whatever the ratio.
+    the constant that makes the weights add up, and up to 2/(m+1) less with ``solve="transductive"`` and no
+    ``outcome_range``, m here being all trial rows; with ``floor=ε`` also ≥ 1-α-ε, whatever the ratio and the range.
 
     Parameters
     ----------
@@ -52,9 +53,10 @@ class PooledDR(ArmEstimator):
         "offset": one offset for every new row, which holds whatever the new row's ratio is; infinite for fewer than
         1/α - 1 trial calibration rows. "transductive": the sharp set, asked over candidate outcomes within
         ``outcome_range``; without one, within the range of the arm's outcomes and a tenth beyond, which may cost up to
-        2/(m+1) of coverage.
+        2/(m+1) of coverage, but none of the guard's.
     floor : float, default None
-        Guard ε: no offset below that of the trial calibration rows alone at α + ε.
+        Guard ε: no offset below that of the trial calibration rows alone at α + ε. Its interval is part of the set,
+        however far it reaches; only ``outcome_range`` bounds it.
     """
 
     _needs: ClassVar = {"trial": 2}
@@ -89,6 +91,9 @@ class PooledDR(ArmEstimator):
         self.solve = solve
         self.floor = floor
 
+    def _learns_from(self, observational: int) -> tuple[str, ...]:
+        return ("observational fit", "trial fit") if observational >= 2 else ("trial fit",)
+
     def _fit(self, arm: Arm) -> None:
         if self.solve not in SOLVES:
             raise ValueError(f"solve={self.solve!r} is unknown; {suggest(self.solve, SOLVES)}")
@@ -108,14 +113,14 @@ class PooledDR(ArmEstimator):
 
     def _weigh_permutations(self, pooled: Rows, trial: Rows) -> None:
         """Keep the pooled calibration for a new row of infinite ratio, and of ratio 0 with the step between them."""
-        scores = self.score_.score(self._predict_base(pooled.X), pooled.y)
+        scores = self._calibration_scores(pooled)
         ratios = np.maximum(self._weigh(pooled.X, pooled.y), LEAST_RATIO)
         sample = conditional_poisson(ratios, len(trial))
         self.calibration_: Calibration = Calibration.of(scores, sample.inclusion)
         self.log_kappa_ = sample.log_next
         larger = conditional_poisson(ratios, len(trial) + 1)
         self.without_new_row_: Calibration = Calibration.of(scores, larger.inclusion)
-        self.trial_calibration_ = self._calibrate(trial)
+        self.trial_calibration_ = Calibration.of(scores[len(pooled) - len(trial) :])
 
     def _guard_alpha(self) -> Any:
         """Return α + ε, the level of the trial's own quantile; None without a guard."""
@@ -165,7 +170,12 @@ class PooledDR(ArmEstimator):
             return IntervalSets.of(self._clip(self.score_.interval(self._predict_base(X), offset)))
         # A new row's ratio only raises the quantile, so what a ratio of 0 lets in is in.
         known = np.maximum(self.without_new_row_.quantile(self.alpha, 0.0), self._guard())
-        return self._search(X, known, TOLERANCE)
+        sets = self._search(X, known, TOLERANCE)
+        if self.floor is None:
+            return sets
+        # The search ends where the observed outcomes do; the guard promises to hold others too.
+        guard = self.score_.interval(self._predict_base(X), np.asarray(self._guard()))
+        return sets.joined(self._clip(guard))
 
     def why_no_offset(self) -> str | None:
         """Return why the rows share no offset; sharp sets are asked over candidates."""
@@ -177,12 +187,22 @@ class PooledDR(ArmEstimator):
         return offset, offset
 
     def shortage(self) -> str | None:
-        """Return why all intervals are infinite; the sharp sets need no number of rows."""
-        if self._is_sharp() or np.isfinite(self.calibration_.quantile(self.alpha)):
-            return None
+        """Return why all intervals are infinite; the sharp sets need no number of rows, but their guard does."""
         rows = count_rows(len(self.trial_calibration_.scores))
+        if self._is_sharp():
+            return None if self._guard() < np.inf else self._shortage_of_guard(rows)
+        if np.isfinite(self.calibration_.quantile(self.alpha)):
+            return None
         said = shortage(self.alpha, rows, self._calibrates_on, f"All intervals are {self._reach()}")
         return said if self.ratio_ is None else f"{said} solve='transductive' needs no number of them."
+
+    def _shortage_of_guard(self, rows: str) -> str:
+        total = self._guard_alpha()
+        return (
+            f"alpha + floor = {float(total):g} needs {rows_needed(total)} trial calibration rows for a finite guard; "
+            f"there {rows}. All intervals are {self._reach()}. Use a larger floor or none, a larger alpha, or more "
+            "trial rows."
+        )
 
     def searches(self) -> bool:
         """Return whether the sets are the sharp ones, for which candidates must be asked."""

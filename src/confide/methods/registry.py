@@ -101,15 +101,16 @@ _METHODS = (
         estimator="confide.methods.pooled_dr:PooledDR",
         uses="base: observational fit rows; calibration: the other observational rows and trial rows together, "
         "exact permutation weights by r̂(x, y)",
-        promise="≥ 1-α-Δ_pool for large samples, Δ_pool the error of r̂ in the pooled weights; with floor=ε also "
-        "≥ 1-α-ε, whatever the ratio",
+        promise="≥ 1-α-Δ_pool for large samples, Δ_pool the error of r̂ in the pooled weights (solve='transductive' "
+        "without outcome_range: up to 2/(m+1) less); with floor=ε also ≥ 1-α-ε, whatever the ratio",
         summary="Both tables calibrate, each row with its exact weight (the paper's Eq. 5, in closed form).",
     ),
     Method(
         name="wcp",
         estimator="confide.methods.wcp:WCP",
         uses="base: observational fit rows; calibration: the other observational rows, weight P(t)/ê(x)",
-        promise="≥ 1-α-½E|ŵ-w| only without hidden confounding and if covariates are distributed alike in both tables",
+        promise="≥ 1-α-½E|w-ŵ/Eŵ| only without hidden confounding and if covariates are distributed alike in both "
+        "tables",
         summary="Weighted conformal prediction by the propensity score (Lei and Candès); blind to hidden confounding.",
     ),
     Method(

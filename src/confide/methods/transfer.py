@@ -11,15 +11,13 @@ from confide.intervals import Intervals, IntervalSets
 from confide.learners import BASE_ON, check_base_on
 from confide.methods._arm import Arm, ArmEstimator
 from confide.ratio import ClassifierRatio
+from confide.rounding import ROUNDING, predictions_off, slack
 from confide.scores import AbsoluteResidual, Shifted
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from confide.conformal import Calibration
-
-# What sums and differences of outcomes and predictions may be off by, as a share of the largest of them.
-ROUNDING = 64 * float(np.finfo(np.float64).eps)
 
 
 class Transfer(ArmEstimator):
@@ -70,6 +68,11 @@ class Transfer(ArmEstimator):
         base_on = check_base_on(self.base_on, ("observational", "centred", *BASE_ON[1:]))
         return alone.get(base_on, {"trial": 2, "observational": 1})
 
+    def _learns_from(self, observational: int) -> tuple[str, ...]:
+        if self.base_on == "trial" or not observational:
+            return ("trial fit",)
+        return ("observational",) if self.base_on in ("observational", "centred") else ("observational", "trial fit")
+
     def _fit(self, arm: Arm) -> None:
         self.centred_: CentredCalibration | None = None
         if self.base_on == "centred":
@@ -96,8 +99,10 @@ class Transfer(ArmEstimator):
         prediction = self._predict_base(arm.trial.X)
         bias = float((arm.trial.y - prediction).mean())
         self.base_ = Shifted(self.base_, bias)
-        rounding = ROUNDING * max(float(np.abs(part).max()) for part in (arm.trial.y, prediction, np.array(bias)))
-        self.centred_ = CentredCalibration.of(arm.trial.y - self._predict_base(arm.trial.X), rounding)
+        centred = self._predict_base(arm.trial.X)
+        off = predictions_off(self.base_.predict, arm.trial.X, centred) + ROUNDING * np.abs(prediction).max()
+        rounding = slack(self.score_.score, centred, off, arm.trial.y)
+        self.centred_ = CentredCalibration.of(arm.trial.y - centred, rounding)
         self.calibration_ = self.centred_.above
 
     def _sets(self, X: NDArray[np.float64]) -> IntervalSets:

@@ -20,9 +20,10 @@ if TYPE_CHECKING:
 class WCP(Weighted):
     """Base model and calibration on observational rows, weighted by P(t)/ê(x).
 
-    Promise: coverage ≥ 1-α-½E|ŵ-w|, only if there is no hidden confounding and the covariates of trial and
-    observational rows agree. With hidden confounding it covers less, which is why it is here: it shows what
-    the observational data alone would claim.
+    Promise: coverage ≥ 1-α-½E|w-ŵ/Eŵ|, means over the arm's observational rows, w = P(t)/e(x) of mean 1 and ŵ its
+    estimate, only if there is no hidden confounding and the covariates of trial and observational rows agree. A
+    common factor of ŵ changes nothing. With hidden confounding it covers less, which is why it is here: it shows
+    what the observational data alone would claim.
 
     Parameters
     ----------
@@ -57,6 +58,9 @@ class WCP(Weighted):
         self.outcome_values = outcome_values
         self.random_state = random_state
         self.ratio = ratio
+
+    def _learns_from(self, observational: int) -> tuple[str, ...]:  # noqa: ARG002
+        return ("observational fit",)
 
     def _fit(self, arm: Arm) -> None:
         fit, calibration = arm.split_observational()

@@ -13,6 +13,7 @@ from confide.ends import IntervalEnds
 from confide.intervals import Intervals, IntervalSets
 from confide.methods._arm import Arm, ArmEstimator
 from confide.ratio import ClassifierRatio
+from confide.scores import raised_scores
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -103,6 +104,9 @@ class WSCPDR(ArmEstimator):
         self.second_stage = second_stage
         self.refit = refit
 
+    def _learns_from(self, observational: int) -> tuple[str, ...]:  # noqa: ARG002
+        return ("observational fit", "trial fit")
+
     def _fit(self, arm: Arm) -> None:
         if self.target not in TARGETS:
             raise ValueError(f"target={self.target!r} is unknown; {suggest(self.target, TARGETS)}")
@@ -187,7 +191,8 @@ class WSCPDR(ArmEstimator):
         for row, weight in enumerate(self._weigh(rows.X, rows.y)):
             one = rows[np.array([row])]
             model = self._learn(observational + one, arm)
-            scores = self.score_.score(model.predict(observational.X), observational.y)
+            prediction = np.asarray(model.predict(observational.X), dtype=np.float64)
+            scores = raised_scores(self.score_, model, observational, prediction)
             predictions.append(model.predict(one.X)[0])
             calibrations.append((Calibration.of(scores, weights), float(weight)))
         return np.array(predictions), calibrations

@@ -15,7 +15,8 @@ from confide.intervals import IntervalSets
 from confide.learners import settled
 from confide.methods._arm import Arm, Weighted, weighs_outcome
 from confide.ratio import ClassifierRatio, check_seen
-from confide.refits import ROUNDING, SLACK, Refits, for_each, refitted_set, refitted_values
+from confide.refits import SLACK, Refits, for_each, refitted_set, refitted_values
+from confide.rounding import ROUNDING
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -102,6 +103,10 @@ class WTCPDR(Weighted):
         self.ratio_rows = ratio_rows
         self.tolerance = tolerance
         self.n_jobs = n_jobs
+
+    def _learns_from(self, observational: int) -> tuple[str, ...]:  # noqa: ARG002
+        every_row_calibrates = self.refit and self.ratio_rows == "all"
+        return ("trial",) if every_row_calibrates else ("observational fit",)
 
     def _fit(self, arm: Arm) -> None:
         if self.tolerance is not None and not (isinstance(self.tolerance, Real) and self.tolerance > 0):

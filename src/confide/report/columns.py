@@ -8,17 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from confide import formats
+from confide import kinds
 from confide.report.embed import as_json, packed
-from confide.tables import texts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import pyarrow as pa
 
-# What a CSV file has where a value is missing.
-MISSING = frozenset(formats.MISSING.to_pylist())
+# Text that means a missing value.
+MISSING = frozenset(kinds.MISSING.to_pylist())
 # A number as Python and the page's JavaScript both read it: Python alone takes 2021_01 and other alphabets' digits.
 NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 # What all own columns together may take of the page.
@@ -44,9 +43,11 @@ def fitting(table: pa.Table, covariates: Sequence[str]) -> tuple[list[dict[str, 
 
 
 def as_text(name: str, column: pa.ChunkedArray) -> list[str | None]:
-    """Return the values as text, None where one is missing; what Arrow cannot write, as Python does."""
+    """Return the values as text, None where one is missing; text as it was, what Arrow cannot write as Python does."""
+    if kinds.is_category(column.type):
+        column = column.cast(column.type.value_type)
     try:
-        values: list[str | None] = texts(name, column).to_pylist()
+        values: list[str | None] = (column if kinds.is_text(column.type) else kinds.texts(name, column)).to_pylist()
     except ValueError:
         values = [None if value is None else str(value) for value in column.to_pylist()]
     return values
