@@ -89,8 +89,8 @@ def is_empty(column: pa.ChunkedArray) -> bool:
 
 
 @dataclass(frozen=True)
-class Look:
-    """What the cells of one table's column look like.
+class Written:
+    """What one table's column looks like.
 
     Attributes
     ----------
@@ -107,7 +107,7 @@ class Look:
     odd: dict[int, str]
 
     @classmethod
-    def at(cls, name: str, column: pa.ChunkedArray) -> Look:
+    def at(cls, name: str, column: pa.ChunkedArray) -> Written:
         """Return what a column's cells look like; by its type, or by what is written where it is text."""
         if is_text(column.type):
             return _look_at_text(name, plain(column))
@@ -122,11 +122,11 @@ def decide(name: str, tables: Mapping[str, pa.ChunkedArray], *, category: bool =
     """
     if category or any(is_category(column.type) for column in tables.values()):
         return CATEGORIES
-    seen = {where: Look.at(name, column) for where, column in tables.items() if not is_empty(column)}
-    for where, look in seen.items():
-        if look.odd:
-            raise ValueError(_odd_cells(name, where, look))
-    kinds = {look.kind for look in seen.values()}
+    seen = {where: Written.at(name, column) for where, column in tables.items() if not is_empty(column)}
+    for where, found in seen.items():
+        if found.odd:
+            raise ValueError(_odd_cells(name, where, found))
+    kinds = {found.kind for found in seen.values()}
     if not kinds:
         return NUMBERS
     if len(kinds) == 1:
@@ -136,7 +136,7 @@ def decide(name: str, tables: Mapping[str, pa.ChunkedArray], *, category: bool =
     if CATEGORIES in kinds and _share_values(name, {where: tables[where] for where in seen}, seen):
         return CATEGORIES
     shown = "; ".join(
-        f"{_in(where)}{look.kind} (such as {_shown(name, tables[where])})".strip() for where, look in seen.items()
+        f"{_in(where)}{found.kind} (such as {_shown(name, tables[where])})".strip() for where, found in seen.items()
     )
     raise ValueError(
         f"column {name!r} is not of one kind: {shown}. Write it alike in all tables, or declare it a category "
@@ -231,17 +231,17 @@ def _written(values: pa.Array) -> pa.Array:
     return pc.if_else(pc.match_substring_regex(text, BOOLEAN), pc.utf8_lower(text), text)
 
 
-def _look_at_text(name: str, text: pa.ChunkedArray) -> Look:
+def _look_at_text(name: str, text: pa.ChunkedArray) -> Written:
     """Return the kind of nearly all cells, and those that are not of it."""
     cells = len(text) - text.null_count
     if not cells:
-        return Look(CATEGORIES, 0, {})
+        return Written(CATEGORIES, 0, {})
     known = ~text.is_null().to_numpy()
     for kind, pattern in PATTERNS.items():
         odd = known & ~(_is_number(text) if kind == NUMBERS else _matches(text, pattern))
         if odd.sum() <= (1 - NEARLY_ALL) * cells:
             rows = np.flatnonzero(odd)
-            return Look(kind, cells, {int(row): str(text[int(row)].as_py()) for row in rows})
+            return Written(kind, cells, {int(row): str(text[int(row)].as_py()) for row in rows})
     for what, pattern, remedy in (
         ("numbers with commas", COMMA_NUMBER, "--decimal ',' says that commas are decimal points; or write 1234.5"),
         ("dates in a notation that is not known", OTHER_DATE, "write them like 2024-01-31"),
@@ -253,7 +253,7 @@ def _look_at_text(name: str, text: pa.ChunkedArray) -> Look:
                 f"column {name!r} holds {what}, such as {shown!r}: {remedy}; or declare it a category "
                 f"({_declare(name)})."
             )
-    return Look(CATEGORIES, cells, {})
+    return Written(CATEGORIES, cells, {})
 
 
 def _matches(text: pa.ChunkedArray, pattern: str) -> NDArray[np.bool_]:
@@ -315,23 +315,24 @@ def _kind_of_type(name: str, column: pa.ChunkedArray) -> str:
 
 
 def _only_0_and_1(name: str, column: pa.ChunkedArray) -> bool:
-    values = numbers(name, column, BOOLEANS if Look.at(name, column).kind == BOOLEANS else NUMBERS)
+    values = numbers(name, column, BOOLEANS if Written.at(name, column).kind == BOOLEANS else NUMBERS)
     return bool(np.isin(values[~np.isnan(values)], (0, 1)).all())
 
 
-def _share_values(name: str, tables: Mapping[str, pa.ChunkedArray], seen: Mapping[str, Look]) -> bool:
+def _share_values(name: str, tables: Mapping[str, pa.ChunkedArray], seen: Mapping[str, Written]) -> bool:
     """Return whether tables whose cells look otherwise hold mostly values that the tables of categories have too."""
     known = pa.concat_arrays([texts(name, tables[where]) for where in tables if seen[where].kind == CATEGORIES])
     others = [texts(name, tables[where]).drop_null() for where in tables if seen[where].kind != CATEGORIES]
     return all(pc.mean(pc.is_in(values, known.unique())).as_py() >= 0.5 for values in others)
 
 
-def _odd_cells(name: str, where: str, look: Look) -> str:
-    shown = examples([f"{cell!r} (row {row + 1})" for row, cell in look.odd.items()], 3)
-    mend = "Mend the cell, leave it empty," if len(look.odd) == 1 else "Mend the cells, leave them empty,"
+def _odd_cells(name: str, where: str, found: Written) -> str:
+    shown = examples([f"{cell!r} (row {row + 1})" for row, cell in found.odd.items()], 3)
+    mend = "Mend the cell, leave it empty," if len(found.odd) == 1 else "Mend the cells, leave them empty,"
+    of_table = f" of {where}" if where else ""
     return (
-        f"column {name!r}{f' of {where}' if where else ''} holds {look.kind} but for {len(look.odd)} of {look.cells} "
-        f"cells: {shown}. {mend} or declare the column a category ({_declare(name)})."
+        f"column {name!r}{of_table} holds {found.kind} but for {len(found.odd)} of {found.cells} cells: {shown}. "
+        f"{mend} or declare the column a category ({_declare(name)})."
     )
 
 
