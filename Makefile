@@ -7,7 +7,7 @@ READY := $(VENV)/.ready
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-long lint format bench study-methods study-default study-ratios study-confounding study-theorem reproduction-page benchmarks-page pictures promises docs docs-serve lock clean
+.PHONY: help setup demo test test-long lint format bench study-methods study-default study-ratios study-confounding study-misses study-theorem reproduction-page benchmarks-page pictures promises docs docs-serve lock clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*?## ' $(MAKEFILE_LIST) | awk -F ':.*?## ' '{printf "  make %-17s %s\n", $$1, $$2}'
@@ -57,6 +57,9 @@ study-ratios: $(READY) ## docs/ratios.md: every density ratio against a known on
 
 study-confounding: $(READY) ## docs/confounding.md: how often the test for hidden confounding rejects (ten minutes)
 	$(ONE_THREAD) $(BIN)/python scripts/studies.py confounding --seeds 60
+
+study-misses: $(READY) ## docs/misses.md: coverage of people who are easy and hard to predict (minutes)
+	$(ONE_THREAD) $(BIN)/python scripts/studies.py misses
 
 study-theorem: $(READY) ## docs/theorem.md: Theorem 1's claim, checked (minutes)
 	$(ONE_THREAD) $(BIN)/python scripts/studies.py theorem
