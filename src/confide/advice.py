@@ -20,18 +20,18 @@ if TYPE_CHECKING:
 FEW_ROWS = 30
 # Sources that share less than this overlap make any weight between them a guess.
 LITTLE_OVERLAP = 0.2
-# Standard errors by which the outcome must lower the log loss to be worth a sentence.
+# Standard errors by which the outcome must lower the log loss to be a reason for the test of hidden confounding.
 CLEAR_GAIN = 2.0
 COLUMNS = 100
 
 
 def give_advice(record: ArmDiagnostics, arm: ArmEstimator) -> tuple[str, ...]:
-    """Return when not to trust the arm, and what to do; nothing where nothing is amiss."""
+    """Return when not to trust the arm, and what to do; nothing where no figure calls for a word."""
     said = []
     if shortage := arm.shortage():
         said.append(f"{shortage[0].upper()}{shortage[1:]}")
     else:
-        said += _on_calibration(record)
+        said += [*_on_calibration(record), *_on_misses(record, arm)]
     return (*said, *_on_promise(record), *_on_ratio(record, arm), *_on_confounding(record, arm))
 
 
@@ -76,6 +76,23 @@ def _on_calibration(record: ArmDiagnostics) -> list[str]:
     return said
 
 
+def _on_misses(record: ArmDiagnostics, arm: ArmEstimator) -> list[str]:
+    """Return where misses fall if all intervals have one width."""
+    if not arm.has_one_width():
+        return []
+    remedy = "score='normalised'"
+    if getattr(arm, "base_on", None) in ("observational", "centred"):
+        # Sizes of errors in the large table know nothing of its bias, which then misses those who are easy to predict.
+        remedy = f"{'transfer' if arm.base_on == 'centred' else record.method} with {remedy} and base_on='grounded'"
+    return [
+        (
+            "All intervals have one width, so that people who are hard to predict are missed more often than alpha = "
+            f"{record.alpha:g}, and others less often. Where that matters, {remedy} lets widths follow the size of "
+            "errors."
+        )
+    ]
+
+
 def _on_promise(record: ArmDiagnostics) -> list[str]:
     measure = "Measure its coverage on held-out trial rows (coverage_report)"
     if _has_no_promise(record):
@@ -107,19 +124,27 @@ def _on_confounding(record: ArmDiagnostics, arm: ArmEstimator) -> list[str]:
     if record.log_loss_without_outcome - record.log_loss <= CLEAR_GAIN * record.log_loss_error:
         return []
     if not (_has_no_promise(record) or _depends_on_weights(record)):
-        then = "The promise holds all the same."
+        then = "The promise holds whatever it finds."
     elif getattr(arm, "ratio_", None) is None:
-        then = f"Whether {record.method} allows for it is not known."
+        then = f"Whether {record.method} allows for what it may find is not known."
     elif weighs_outcome(arm.ratio_):
-        then = f"{record.method} allows for it as far as its ratio is right."
+        then = f"{record.method} allows for confounding as far as its ratio is right."
     else:
-        then = f"{record.method} does not look at outcomes: do not use it here, but transfer or pooled-dr."
+        then = f"{record.method} does not look at outcomes: with confounding do not use it, but transfer or pooled-dr."
     return [
         (
-            "Outcomes tell trial from observational rows beyond what covariates tell: hidden confounding, or another "
-            f"shift of the outcome, is likely (hidden_confounding_test, or `confide diagnose`, tests it). {then}"
+            "The outcome helps to tell trial from observational rows (held-out log loss), which is a reason to run "
+            f"the test for hidden confounding: hidden_confounding_test, or `confide diagnose`. {then}"
         )
     ]
+
+
+# The last sentence of all advice. The test for hidden confounding looks at all rows and takes its time: what is said
+# without it must not be taken for its answer, which may be another.
+NOT_LOOKED_AT = (
+    "Not looked at: hidden confounding, for which hidden_confounding_test, or `confide diagnose`, is the test, and how "
+    "the trial was run, which no row shows."
+)
 
 
 def summarise(
@@ -160,12 +185,12 @@ def advised(records: Sequence[ArmDiagnostics], effect_shortages: Mapping[Any, st
             by_advice.setdefault(text, []).append(str(record.treatment))
     for label, text in effect_shortages.items():
         by_advice.setdefault(f"Effect intervals: {text}", []).append(str(label))
-    if not by_advice:
-        amiss = "Nothing looks amiss at a glance. hidden_confounding_test, or `confide diagnose`, looks closer;"
-        return [f"{amiss} how the trial was run nobody sees in its rows."]
     return [
-        ("" if len(labels) == len(records) else f"Treatment {' and '.join(labels)}: ") + text
-        for text, labels in by_advice.items()
+        *(
+            ("" if len(labels) == len(records) else f"Treatment {' and '.join(labels)}: ") + text
+            for text, labels in by_advice.items()
+        ),
+        f"Looked at for this: rows, weights, overlap and intervals. {NOT_LOOKED_AT}",
     ]
 
 

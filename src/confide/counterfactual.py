@@ -81,10 +81,11 @@ class CounterfactualIntervals(Labelled, BaseEstimator):
 
     Notes
     -----
-    Promises are marginal, over calibration and new rows together, for new rows from the trial's population. They
-    assume that the trial assigned treatment independently of covariates and potential outcomes with a constant
-    probability, and that no unit stands in both tables. New rows that look unlike the trial's are answered with a
-    `PopulationWarning`.
+    Promises are marginal, over calibration and new rows together, for new rows from the trial's population whose
+    outcomes arise as they did in the trial. They assume that the trial assigned treatment independently of covariates
+    and potential outcomes with a constant probability, that it lost no rows because of their outcomes, that its rows
+    and the new ones are independent of each other, and that no unit stands in both tables. New rows that look unlike
+    the trial's are answered with a `PopulationWarning`.
     """
 
     _by_label: ClassVar = ("arms_", "rows_", "samples_")

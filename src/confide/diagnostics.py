@@ -300,7 +300,8 @@ class ArmDiagnostics:
         fewer than 10 rows of a source.
     log_loss, log_loss_without_outcome : float or None
         Cross-validated log loss of telling the sources apart from covariates and outcome, and from covariates alone.
-        The difference is what the outcome says beyond the covariates: hidden confounding, or another shift of it.
+        The difference is what the outcome says beyond the covariates. It is no test of hidden confounding, and
+        `hidden_confounding_test` may find otherwise.
     log_loss_error : float or None
         Standard error of the difference.
     clipped : int or None
@@ -311,7 +312,7 @@ class ArmDiagnostics:
         Share of sets there that touch the edge of the searched outcomes; None where the method searches none, or the
         edge is the declared ``outcome_range``.
     advice : tuple of str
-        When not to trust the arm, and what to do; empty if nothing is amiss.
+        When not to trust the arm, and what to do; empty if no figure calls for a word.
     """
 
     treatment: Any

@@ -132,7 +132,7 @@ def test_it_says_what_is_assumed(tmp_path, model):
     write_report(path, model, new_patients(10))
     said = text_of(path)
     assert ASSUMPTIONS in said.replace("&#39;", "'")
-    assert "people are independent of each other, and that the method and its level were chosen before looking" in said
+    assert "the new ones are independent of each other, and that the method and its level were chosen" in said
 
 
 def test_more_rows_than_a_page_holds(tmp_path, model, monkeypatch):

@@ -26,7 +26,7 @@ from confide.conformal.transductive import outcome_grid, rows_at_once, solve_on_
 from confide.intervals import InfiniteIntervalWarning, Intervals, IntervalSets, count_rows, shortage
 from confide.learners import check_base_on, seeded
 from confide.ratio import check_ratio, check_seen
-from confide.scores import Grounded, Score, check_score, raised_scores
+from confide.scores import AbsoluteResidual, Grounded, Score, check_score, raised_scores
 from confide.sharing import fit_once, predict_once
 from confide.splits import Rows, check_shares, join, spawn_seeds, split, split_places
 
@@ -327,6 +327,10 @@ class ArmEstimator(BaseEstimator, ABC):
         if not hasattr(self.score_, "anchors"):
             return f"with score={self.score!r} each new row has an offset of its own"
         return None
+
+    def has_one_width(self) -> bool:
+        """Return whether all new rows have intervals of one width, but where the outcome's bounds cut them."""
+        return self._shares_offset and self.outcome_values_ is None and type(self.score_) is AbsoluteResidual
 
     def anchors(self, X: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the two ends a row that `offsets` move apart (by `confide.intervals.moved_apart`), at any level."""

@@ -181,6 +181,10 @@ class PooledDR(ArmEstimator):
         """Return why the rows share no offset; sharp sets are asked over candidates."""
         return "solve='transductive' finds each row's set by itself" if self._is_sharp() else super().why_no_offset()
 
+    def has_one_width(self) -> bool:
+        """Return whether all intervals have one width; sharp sets have widths of their own."""
+        return super().has_one_width() and not self._is_sharp()
+
     def offsets(self) -> tuple[float, float]:
         """Return the offset of the pooled rows, and at least the guard's."""
         offset = max(float(self.calibration_.quantile(self.alpha)), self._guard())

@@ -43,8 +43,9 @@ class Method:
 
 # What every promise supposes.
 ASSUMPTIONS = (
-    "Promises are averages over people and samples, for new people from the trial's population, if the trial gave "
-    "treatments by lot with the same chances to all and nobody stands in both tables."
+    "Promises are averages over people and samples, for new people from the trial's population whose outcomes arise "
+    "as they did in the trial. They assume that the trial gave treatments by lot with the same chances to all and "
+    "lost no rows because of their outcomes, and that nobody stands in both tables."
 )
 
 _TWO_STAGES = "base: observational fit rows; intervals at trial rows by the other observational rows, weight {}; "
