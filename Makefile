@@ -7,7 +7,7 @@ READY := $(VENV)/.ready
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-long lint format bench study-methods study-default study-ratios study-confounding study-theorem reproduction-page benchmarks-page pictures promises docs docs-serve lock clean
+.PHONY: help setup demo test test-long lint format bench study-methods study-default study-ratios study-confounding study-theorem study-population reproduction-page benchmarks-page pictures promises docs docs-serve lock clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*?## ' $(MAKEFILE_LIST) | awk -F ':.*?## ' '{printf "  make %-17s %s\n", $$1, $$2}'
@@ -55,11 +55,14 @@ study-default: $(READY) ## docs/default.md: every method and plain baselines, sy
 study-ratios: $(READY) ## docs/ratios.md: every density ratio against a known one (minutes)
 	$(ONE_THREAD) $(BIN)/python scripts/studies.py ratios
 
-study-confounding: $(READY) ## docs/confounding.md: how often the test for hidden confounding rejects (ten minutes)
+study-confounding: $(READY) ## docs/confounding.md: how often the test for hidden confounding rejects (half an hour)
 	$(ONE_THREAD) $(BIN)/python scripts/studies.py confounding --seeds 60
 
 study-theorem: $(READY) ## docs/theorem.md: Theorem 1's claim, checked (minutes)
 	$(ONE_THREAD) $(BIN)/python scripts/studies.py theorem
+
+study-population: $(READY) ## docs/population.md: how often new rows are called unlike the trial's (ten minutes)
+	$(ONE_THREAD) $(BIN)/python scripts/studies.py population
 
 reproduction-page: $(READY) ## docs/reproduction.md from its CSV files; FROM=folder takes them from `confide reproduce all`
 	$(BIN)/python scripts/reproduction.py $(if $(FROM),--from $(FROM))
