@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-long lint format bench study-methods study-default study-ratios study-confounding study-misses study-theorem study-attacks reproduction-page benchmarks-page pictures promises docs docs-serve lock clean
+.PHONY: help setup demo test test-long lint format bench study-methods study-default study-ratios study-confounding study-misses study-theorem study-attacks study-population reproduction-page benchmarks-page pictures promises docs docs-serve lock clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*?## ' $(MAKEFILE_LIST) | awk -F ':.*?## ' '{printf "  make %-17s %s\n", $$1, $$2}'
@@ -53,7 +53,7 @@ study-default: $(READY) ## docs/default.md: every method and plain baselines, sy
 study-ratios: $(READY) ## docs/ratios.md: every density ratio against a known one (minutes)
 	$(BIN)/python scripts/studies.py ratios
 
-study-confounding: $(READY) ## docs/confounding.md: how often the test for hidden confounding rejects (ten minutes)
+study-confounding: $(READY) ## docs/confounding.md: how often the test for hidden confounding rejects (half an hour)
 	$(BIN)/python scripts/studies.py confounding --seeds 60
 
 study-misses: $(READY) ## docs/misses.md: coverage of people who are easy and hard to predict (minutes)
@@ -64,6 +64,9 @@ study-theorem: $(READY) ## docs/theorem.md: Theorem 1's claim, checked (minutes)
 
 study-attacks: $(READY) ## docs/attacks.md: coverage on data that once broke the promise (half an hour)
 	$(BIN)/python scripts/studies.py attacks --seeds 100
+
+study-population: $(READY) ## docs/population.md: how often new rows are called unlike the trial's (ten minutes)
+	$(BIN)/python scripts/studies.py population
 
 reproduction-page: $(READY) ## docs/reproduction.md from its CSV files; FROM=folder takes them from `confide reproduce all`
 	$(BIN)/python scripts/reproduction.py $(if $(FROM),--from $(FROM))

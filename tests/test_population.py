@@ -15,7 +15,8 @@ from sklearn.preprocessing import StandardScaler
 
 from confide import CounterfactualIntervals, PopulationWarning, Transfer, stack
 from confide.datasets import synthetic
-from confide.population import LEVEL, Look, Population, beyond
+from confide.experiments.population import ABSURD, POPULATIONS, absurd_rows, false_alarms
+from confide.population import ABSURD_LEVEL, LEVEL, Look, Population, beyond, farther_out
 from helpers import study_arrays
 
 X, Y, TREATMENT, TRIAL = study_arrays(n=400, m=200)
@@ -36,28 +37,110 @@ def test_the_probability_to_lie_beyond_by_brute_force():
 
 
 DRAWS = {
-    "normal": lambda rng, size: rng.standard_normal(size),
-    "lognormal": lambda rng, size: np.exp(rng.standard_normal(size)),
-    "t with 3 degrees": lambda rng, size: rng.standard_t(3, size),
+    "normal": POPULATIONS["normal"],
     "the paper's": lambda rng, size: synthetic(size[0], d=size[1], random_state=rng.integers(2**31)).X,
     "rare category": lambda rng, size: (rng.uniform(size=size) < 0.004).astype(float),
     "ratings": lambda rng, size: rng.integers(1, 6, size).astype(float),
-    "mostly zero": lambda rng, size: np.where(rng.uniform(size=size) < 0.7, 0.0, rng.exponential(size=size)),
-    "missing": lambda rng, size: np.where(rng.uniform(size=size) < 0.1, np.nan, rng.standard_normal(size)),
+    "missing": POPULATIONS["normal, 10 % missing"],
+    "mostly zero": POPULATIONS["lognormal, σ = 2, 60 % zeros"],
 }
 
 
-@pytest.mark.parametrize("kind", DRAWS)
+@pytest.mark.parametrize("kind", ["the paper's", "rare category", "ratings"])
 def test_rows_of_the_trials_population_are_seldom_called_unlike_it(kind):
-    """At most one call of a hundred is promised; the decision rule is a binomial test at 1 %."""
+    """The decision rule is a binomial test at 1 %, shared by the sizes."""
     rng = np.random.default_rng(0)
     for m, batch, columns in [(250, 1, 5), (250, 5, 5), (40, 30, 3), (250, 200, 5), (250, 3000, 2), (12, 500, 2)]:
-        calls = 200
+        calls = 100
         alarms = sum(
             population(DRAWS[kind](rng, (m, columns))).unlike(DRAWS[kind](rng, (batch, columns))) is not None
             for _ in range(calls)
         )
-        assert stats.binom.sf(alarms - 1, calls, 0.01) > 0.01 / 6, (m, batch, columns, alarms)
+        assert stats.binom.sf(alarms - 1, calls, LEVEL + ABSURD_LEVEL) > 0.01 / 6, (m, batch, columns, alarms)
+
+
+def assert_seldom(kind, sizes, calls, seed):
+    for size in sizes:
+        alarms = false_alarms(kind, *size, calls=calls, seed=seed).alarms
+        assert stats.binom.sf(alarms - 1, calls, LEVEL + ABSURD_LEVEL) > 0.01 / len(sizes), (size, alarms)
+
+
+@pytest.mark.parametrize("kind", POPULATIONS)
+def test_false_alarms_in_columns_of_every_kind(kind):
+    """Trial rows, new rows, columns: where the tails were once judged by their variance, lognormal columns failed."""
+    assert_seldom(kind, [(10, 1, 1), (12, 500, 3), (60, 1, 10), (60, 100, 3)], calls=120, seed=1)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("kind", POPULATIONS)
+def test_false_alarms_at_length(kind):
+    sizes = [(10, 1, 1), (10, 10_000, 1), (20, 100, 3), (60, 1, 10), (60, 100, 1), (250, 10_000, 2), (2000, 1, 5)]
+    assert_seldom(kind, sizes, calls=3000, seed=2)
+
+
+@pytest.mark.parametrize(
+    ("draw", "exact"),
+    [
+        (lambda rng, size: 1 / (1 - rng.uniform(size=size)), True),
+        (lambda rng, size: (1 - rng.uniform(size=size)) ** -3, True),
+        (lambda rng, size: rng.lognormal(0, 2, size), False),
+        (lambda rng, size: rng.exponential(size=size), False),
+    ],
+)
+def test_the_bound_is_the_probability_for_power_laws_and_more_for_lighter_tails(draw, exact):
+    """70 % of the rows are 0, so that the median is; a new row that is not 0 makes a bound of 0.3 % in 1 % of cases."""
+    rng = np.random.default_rng(3)
+    repetitions, m, zeros, level = 10_000, 60, 0.7, 0.003
+    trials = np.where(rng.uniform(size=(repetitions, m)) < zeros, 0.0, draw(rng, (repetitions, m)))
+    new = draw(rng, repetitions)
+    alarms = sum(farther_out(trial, value, 1) <= level for trial, value in zip(np.sort(trials), new, strict=True))
+    probability = stats.binom.cdf(alarms, repetitions, level / (1 - zeros))
+    assert 0.005 < probability < 0.995 if exact else probability < 1e-6
+
+
+@pytest.mark.parametrize(
+    "case", [case for case in ABSURD if "10⁶" in case or "75,000" in case or "999" in case or "uniform" in case]
+)
+def test_an_absurd_row_is_called_absurd(case):
+    """In nine of ten trials or more, by a binomial test at 1 %: of 60 rows, of 250, and of 250 with ten columns."""
+    for m, columns in [(60, 1), (250, 1), (250, 10)]:
+        found = absurd_rows(case, m, 1, columns, calls=100)
+        assert stats.binom.cdf(found.alarms, found.calls, 0.9) > 0.01, (m, columns, found.alarms)
+
+
+@pytest.mark.parametrize("case", ["age 150, ages N(55, 15²) within 20 to 90", "10 sd from the mean of a normal column"])
+def test_an_absurd_row_is_called_absurd_if_the_trial_is_not_tiny(case):
+    found = absurd_rows(case, 250, 1, 1, calls=100)
+    assert stats.binom.cdf(found.alarms, found.calls, 0.9) > 0.01
+
+
+def test_the_bound_by_hand():
+    """The three of 14 values that are above 11, on the scale of log(x - 7): 13, 23 and 39 where the threshold is 11."""
+    trial = np.array([0.0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 13, 23, 39])
+    logs = np.log(np.array([13, 23, 39, 135]) - 7) - np.log(11 - 7)
+    chance = (1 + logs[3] / logs[:3].sum()) ** -3
+    assert farther_out(trial, 135, 1) == pytest.approx(4 / 15 * chance)
+    assert farther_out(trial, 135, 2) == pytest.approx(2 * 4 / 15 * chance)
+    assert farther_out(trial, 39, 1) == 1
+    # Ties: the threshold is below three different values, however many rows have them.
+    tied = np.sort(np.append(trial, [23, 39, 39]))
+    logs = np.log(np.array([13, 23, 23, 39, 39, 39, 135]) - 8) - np.log(11 - 8)
+    assert farther_out(tied, 135, 1) == pytest.approx(7 / 18 * (1 + logs[6] / logs[:6].sum()) ** -6)
+
+
+def test_no_judgement_from_too_few_different_values():
+    ratings = np.repeat([1.0, 2, 3, 4, 5], 20)
+    assert farther_out(ratings, 1e300, 1) == 1
+    # Of 100 rows six are the tail, which must begin beyond the median.
+    assert farther_out(np.append(np.zeros(94), np.arange(1.0, 7)), 1e300, 1) == 1
+    assert farther_out(np.append(np.zeros(93), np.arange(1.0, 8)), 1e300, 1) < 1e-6
+    assert farther_out(np.append(np.zeros(80), np.repeat([1.0, 2, 3], [6, 6, 8])), 1e300, 1) == 1
+
+
+def test_the_largest_numbers_do_not_overflow():
+    trial = np.array([-1.7e308, *np.linspace(-1, 1, 50), 1.6e308])
+    assert farther_out(trial[1:], 1.7e308, 1) < 1
+    assert population(trial[:, None]).unlike(np.array([[1.7e308]])) is None
 
 
 def test_the_exact_tests_hold_their_level(monkeypatch):
