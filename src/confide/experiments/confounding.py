@@ -47,22 +47,6 @@ def unconfounded(n: int, m: int, d: int, seed: int) -> Study:
     )
 
 
-def skewed(n: int, m: int, d: int, seed: int) -> Study:
-    """Return skewed outcomes with nothing hidden, covariates that matter, and other people in the trial.
-
-    Outcomes are exp(x/2) times a lognormal variable (σ = 1), which is 0 for 60 % of arm 1; x, the first covariate, is
-    N(0, 1) in the observational table and N(0.8, 1) in the trial. Each arm has half of each table's rows.
-    """
-    rng = np.random.default_rng([seed, n, m, d])
-    trial = np.arange(n + m) >= n
-    treatment = np.arange(n + m) % 2
-    X = rng.standard_normal((n + m, d))
-    X[trial, 0] += 0.8
-    y = np.exp(X[:, 0] / 2) * rng.lognormal(0.0, 1.0, n + m)
-    y[(treatment == 1) & (rng.uniform(size=n + m) < 0.6)] = 0.0
-    return Study(X, y, treatment, trial)
-
-
 def tilted(n: int, m: int, d: int, seed: int, *, sign_changes: bool = False) -> Study:
     """Return a linear outcome, R² = 0.2, whose observational rows were selected by the outcome itself.
 
@@ -94,7 +78,6 @@ def star(m: int, seed: int, *, confounding: float) -> Study:
 
 CASES: dict[str, Callable[[int, int, int, int], Study]] = {
     "no confounding": unconfounded,
-    "no confounding, skewed": skewed,
     "selected by the outcome": tilted,
     "selected, sign changes with x": lambda *sizes: tilted(*sizes, sign_changes=True),
     "no confounding, STAR": lambda _n, m, _d, seed: star(m, seed, confounding=0.0),
