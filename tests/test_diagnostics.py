@@ -257,7 +257,7 @@ def test_a_method_of_ones_own_has_no_stated_promise():
     assert (fitted.diagnostics_[0].method, fitted.diagnostics_[0].promise) == ("Mine", "not stated")
     assert "Mine promises no coverage" in fitted.summary()
     confounded = CounterfactualIntervals(Mine(**FAST)).fit(*arms_study(n=400, m=200, shift=1.0))
-    assert "Whether Mine allows for it is not known." in " ".join(confounded.summary().split())
+    assert "Whether Mine allows for what it may find is not known." in " ".join(confounded.summary().split())
 
 
 @pytest.mark.filterwarnings("ignore::confide.InfiniteIntervalWarning")
