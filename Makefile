@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-long lint format bench study-methods study-default study-ratios study-confounding study-misses study-theorem study-attacks study-population reproduction-page benchmarks-page pictures promises docs docs-serve lock clean
+.PHONY: help setup demo test test-slow test-docs test-paper test-long lint format bench study-methods study-default study-ratios study-confounding study-misses study-theorem study-attacks study-population reproduction-page benchmarks-page pictures promises docs docs-serve lock clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*?## ' $(MAKEFILE_LIST) | awk -F ':.*?## ' '{printf "  make %-17s %s\n", $$1, $$2}'
@@ -22,12 +22,24 @@ setup: $(READY) ## Make .venv with the pinned development tools and confide itse
 demo: $(READY) ## A real trial, a table that misleads, and what the two give together, on screen
 	$(BIN)/confide demo
 
-test: $(READY) ## The tests (a few minutes); installs Chromium for the report page where it can
-	@scripts/chromium.sh
-	$(BIN)/pytest -n 2
+# Tests that share a costly fixture are one group, which one process runs.
+PYTEST := $(BIN)/pytest -n 2 --dist loadgroup
 
-test-long: $(READY) ## The long Monte Carlo tests at the paper's setting
-	$(BIN)/pytest -n 2 -m long
+test: $(READY) ## The tests (under three minutes on two cores)
+	$(PYTEST)
+
+test-slow: $(READY) ## Monte Carlo, kills, the page in a browser; installs Chromium where it can
+	@scripts/chromium.sh
+	$(PYTEST) -m "slow and not (docs or paper or long)"
+
+test-docs: $(READY) ## README, the pages and the site, as a reader runs them
+	$(PYTEST) -m "docs and not long"
+
+test-paper: $(READY) ## The code that runs the paper again, on small settings
+	$(PYTEST) -m "paper and not long"
+
+test-long: $(READY) ## The long Monte Carlo tests at the paper's setting (hours; not in CI)
+	$(PYTEST) -m long
 
 lint: $(READY) ## ruff and strict mypy
 	$(BIN)/ruff check .

@@ -112,6 +112,7 @@ def assert_size(case, n, m, d, seeds):
     assert stats.binom.sf(found - 1, tests, 0.05) > 0.01, f"{found} of {tests} reject"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("m", "repetitions"), [(250, 12), (50, 12)])
 def test_size(m, repetitions):
     assert_size("no confounding", 1000, m, 1, range(100, 100 + repetitions))

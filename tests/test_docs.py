@@ -17,6 +17,8 @@ from confide.confounding import LEAST_ROWS
 from confide.diagnostics import ASKED_ROWS, SAMPLE_ROWS, ArmDiagnostics
 from pages import ROOT, blocks, commands, is_run, run_page, shows, targets
 
+pytestmark = pytest.mark.docs
+
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 EVERY = [*PAGES, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"]
 CHOOSING = (ROOT / "docs" / "choosing.md").read_text(encoding="utf-8")

@@ -77,6 +77,7 @@ def test_too_few_rows_are_explained():
     assert model.predict_effect_interval(X).infinite.all()
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::confide.InfiniteIntervalWarning")  # a weighted method may say so here
 @pytest.mark.parametrize("name", METHODS)
 def test_nested_takes_every_method(name):
@@ -102,6 +103,7 @@ def study(seed, n=300, m=120):
 
 
 # Hundreds of calls with rows of the trial's own population: one of them may be called unlike it.
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::confide.PopulationWarning")
 @pytest.mark.parametrize(
     ("arm_alpha", "repetitions"),

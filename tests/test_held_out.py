@@ -14,6 +14,7 @@ def study(n=300, m=120):
     return Study(*study_arrays(n=n, m=m))
 
 
+@pytest.mark.slow
 def test_every_method_is_told_on_the_same_rows():
     found = list(compare_on_held_out(study(), alpha=0.1, seed=0))
     assert [each.method for each in found] == list(METHODS)
@@ -44,6 +45,7 @@ def test_no_held_out_row_is_seen(monkeypatch):
         assert set(new[:, 0]) <= set(whole.X[whole.trial, 0])
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::confide.intervals.InfiniteIntervalWarning")
 @pytest.mark.parametrize("name", ["transfer", "wcp", "wscp-dr-inexact", "wscp-dr-exact"])
 def test_what_calibration_rests_on_is_told_as_in_the_diagnostics(name):

@@ -16,6 +16,7 @@ def expected_failures(estimator):
     return {"check_sample_weight_equivalence_on_dense_data": reason} if fails else {}
 
 
+@pytest.mark.slow
 @parametrize_with_checks(
     [AutoRegressor(random_state=0), AutoRegressor(quantile=0.7, random_state=0), AutoClassifier(random_state=0)],
     expected_failed_checks=expected_failures,
@@ -89,6 +90,7 @@ def test_a_learner_that_takes_missing_values_gets_them():
     assert np.isfinite(prepared(LinearRegression()).fit(X, np.arange(4.0)).predict(X)).all()
 
 
+@pytest.mark.slow
 def test_the_automatic_classifier_takes_what_fits():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((400, 2))

@@ -58,6 +58,7 @@ def test_offsets_are_infinite_where_rows_are_few():
     assert np.isfinite(first.outcome[-1]).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("method", "parameters", "reason"),
     [

@@ -76,6 +76,7 @@ def path(tmp_path):
 # What is saved is what is loaded.
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", METHODS)
 def test_every_method_predicts_the_same_bits(name, path):
     arm = method(name, base=LinearRegression(), **({"second_stage": Ridge()} if name.startswith("wscp") else {}))
@@ -104,6 +105,7 @@ def test_all_default_models_load_without_trust(name, score, effect, path):
     check_round_trip(fitted(model), path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ratio", RATIOS)
 def test_every_ratio_predicts_the_same_bits(ratio, path):
     check_round_trip(
@@ -111,6 +113,7 @@ def test_every_ratio_predicts_the_same_bits(ratio, path):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("score", ["absolute", "cqr", "normalised"])
 @pytest.mark.parametrize("base_on", ["observational", "weighted", "grounded"])
 def test_every_score_and_source_predicts_the_same_bits(score, base_on, path):
@@ -130,6 +133,7 @@ LABELS = {
 CASES = [(name, "bonferroni") for name in LABELS] + [("booleans", "nested-exact"), ("text", "nested-inexact")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("labels", "effect"), CASES)
 def test_labels_of_every_kind_and_effects(labels, effect, path):
     X, y, _, trial = STUDY
@@ -224,6 +228,7 @@ print(np.asarray(load({str(path)!r}).predict_effect_interval(np.linspace(-2, 2, 
         assert done.stdout.strip() == np.asarray(model.predict_effect_interval(NEW)).tobytes().hex()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["transfer-centred", "wscp-dr-exact"])
 def test_the_same_model_gives_the_same_bytes(name, path):
     """Wherever it lay in memory, whenever it is saved."""
@@ -406,6 +411,7 @@ def swapped(rng, data):
 MUTATIONS = {flipped: 400, flipped_near_the_records: 300, cut: 100, appended: 80, edited_json: 80, swapped: 40}
 
 
+@pytest.mark.slow
 def test_a_thousand_damaged_files_are_refused_or_predict_the_same(good, path):
     rng = np.random.default_rng(0)
     expected = answers(boosted())

@@ -11,6 +11,8 @@ from PIL import Image
 from confide.experiments.reproduction.csvs import read_rows
 from pages import ROOT
 
+pytestmark = pytest.mark.docs
+
 PICTURES = ROOT / "docs" / "pictures"
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 

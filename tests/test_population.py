@@ -65,6 +65,7 @@ def assert_seldom(kind, sizes, calls, seed):
         assert stats.binom.sf(alarms - 1, calls, LEVEL + ABSURD_LEVEL) > 0.01 / len(sizes), (size, alarms)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", POPULATIONS)
 def test_false_alarms_in_columns_of_every_kind(kind):
     """Trial rows, new rows, columns: where the tails were once judged by their variance, lognormal columns failed."""

@@ -23,6 +23,7 @@ class OnTheFirstTwoColumns(MatrixFactorization):
             super()._check_columns(X)
 
 
+@pytest.mark.slow
 @parametrize_with_checks(
     [OnTheFirstTwoColumns(dimensions=3, random_state=0)],
     expected_failed_checks=lambda _: {

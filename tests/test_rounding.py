@@ -195,6 +195,7 @@ def test_second_stages_have_their_slack():
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("values", "repetitions"), [([0, 1], 300), (None, 150)])
 def test_tied_outcomes_are_covered_one_row_at_a_time(values, repetitions):
     """People who are alike, asked about one by one: scores compared to the last bit covered .71 of them."""

@@ -301,6 +301,7 @@ def test_threads_are_gone_when_the_file_is_answered(tmp_path):
     assert threading.active_count() == before
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="reads the peak of memory from /proc")
 def test_memory_does_not_grow_with_the_rows(tmp_path):
     """Four times the rows, the same peak to 10 %; `benchmarks/stream.py` does it with ten million."""

@@ -71,6 +71,7 @@ def skewed(rows, seed=0):
     return Rows(X, X[:, 0] * rng.exponential(size=rows))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["cqr", "normalised"])
 def test_intervals_are_wider_where_the_noise_is(name):
     rows, new = skewed(3000), skewed(3000, seed=1)
@@ -133,6 +134,7 @@ def test_the_size_of_errors_is_never_zero():
     assert one.predict(np.ones((1, 1))).tolist() == [[1, 1]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["cqr", "normalised"])
 def test_scores_cover(name):
     bases = {"cqr": QuantileRegressor(alpha=0.0), "normalised": LinearRegression()}
@@ -146,6 +148,7 @@ def test_scores_cover(name):
     assert_covers({name: (coverages, 0.9)}, {name: 0.9 + 1 / 46})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", ["naive", "transfer", "wcp", "wcp-nb", "wtcp-dr", "wscp-dr-calibrated", "wscp-dr-exact"]
 )

@@ -17,6 +17,8 @@ import confide
 from confide.cli import app
 from pages import ROOT
 
+pytestmark = [pytest.mark.docs, pytest.mark.xdist_group("site")]
+
 DOCS = ROOT / "docs"
 NAV = yaml.safe_load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))["nav"]
 # Pages that scripts/site_pages.py makes.

@@ -156,6 +156,8 @@ class Files:
 
 
 ENTRIES = {"arrays": Arrays, "frames": Frames, "files": Files}
+# Files go through everything that the others do: they are what a newcomer waits for.
+EVERY_ENTRY = ["files", *(pytest.param(entry, marks=pytest.mark.slow) for entry in ("arrays", "frames"))]
 
 
 def ratio(**parameters):
@@ -250,9 +252,11 @@ def without(values, place):
     return np.sort(np.delete(values, place))
 
 
-@pytest.mark.parametrize("entry", ENTRIES)
+@pytest.mark.parametrize("entry", EVERY_ENTRY)
 @pytest.mark.parametrize("name", ON_TRIAL)
-@pytest.mark.parametrize("values", [None, (0.0, 1.0)], ids=["continuous", "discrete"])
+@pytest.mark.parametrize(
+    "values", [pytest.param(None, id="continuous"), pytest.param((0.0, 1.0), id="discrete", marks=pytest.mark.slow)]
+)
 def test_methods_that_calibrate_on_the_trial(tmp_path, entry, name, values):
     parameters, share = ON_TRIAL[name]
     swap = Swap(entry, tmp_path, arm_of(name, parameters, values), "trial", share, values=values)
@@ -279,7 +283,7 @@ def test_methods_that_calibrate_on_the_trial(tmp_path, entry, name, values):
     assert members >= needed(swap.bag)
 
 
-@pytest.mark.parametrize("entry", ENTRIES)
+@pytest.mark.parametrize("entry", EVERY_ENTRY)
 @pytest.mark.parametrize("name", ["naive", "transfer-centred"])
 def test_nested_effects_over_the_arm_that_calibrates(tmp_path, entry, name):
     """The other arm's sets are fixed; half of the level belongs to this step."""
@@ -301,7 +305,7 @@ def test_nested_effects_over_the_arm_that_calibrates(tmp_path, entry, name):
     assert members >= needed(swap.bag)
 
 
-@pytest.mark.parametrize("entry", ENTRIES)
+@pytest.mark.parametrize("entry", EVERY_ENTRY)
 @pytest.mark.parametrize("name", ON_OBSERVATIONAL)
 def test_methods_that_calibrate_on_observational_rows(tmp_path, entry, name):
     """Scores and ratios are functions of the row: neither knows which row is new."""

@@ -276,6 +276,7 @@ X, Y, TREATMENT, TRIAL = study_arrays(n=240, m=80, d=2)
 PARTS = {"base": SpyRegressor(), "second_stage": SpyRegressor()}
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", METHODS)
 def test_own_models_have_one_thread(name, seen):

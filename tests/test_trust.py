@@ -186,6 +186,7 @@ def test_a_tree_on_its_own_is_refused(good, path):
         load(path)
 
 
+@pytest.mark.slow
 def test_forged_files_raise_nothing_but_value_errors(good, path):
     """Bytes of the fitted parts changed and the checksum made to fit: refused, or a model that may be wrong."""
     rng = np.random.default_rng(1)

@@ -1,6 +1,8 @@
 """A folder with a small study, and commands that run in it."""
 
+import shutil
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -18,10 +20,18 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
+@pytest.fixture(scope="session")
+def saved(tmp_path_factory):
+    """A model file, fitted once."""
+    path = tmp_path_factory.mktemp("saved") / "model.confide"
+    fitted_model().save(path)
+    return path
+
+
 @pytest.fixture
-def model(folder):
-    fitted_model().save(folder / "model.confide")
-    return folder / "model.confide"
+def model(folder, saved):
+    """That file, in the folder."""
+    return Path(shutil.copy(saved, folder / "model.confide"))
 
 
 @pytest.fixture

@@ -195,6 +195,7 @@ def test_methods_shows_names_and_promises(confide, monkeypatch):
         assert record.uses in out
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("folder")
 def test_compare_shows_every_method(confide, monkeypatch):
     monkeypatch.setenv("COLUMNS", "200")
@@ -218,6 +219,7 @@ def test_diagnose_tests_for_hidden_confounding(confide):
     assert [test["treatment"] for test in told["hidden_confounding"]] == ["drug", "placebo"]
 
 
+@pytest.mark.slow
 def test_the_demo_tells_the_story_and_what_to_look_at(tmp_path, confide, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "100")

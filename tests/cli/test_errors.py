@@ -205,6 +205,7 @@ def test_a_file_that_may_not_be_read(confide, monkeypatch):
     assert (status, out, err) == (2, "", "confide: obs.csv: Permission denied.\n")
 
 
+@pytest.mark.slow
 def test_a_disk_that_fills_up_in_the_middle(folder, model):
     """A limit on the size of files stands for the end of the disk: some bytes fit, and not all."""
     write("many.csv", covariates(people(4000, 3)))

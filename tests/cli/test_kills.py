@@ -12,6 +12,8 @@ import pytest
 from commands import CONFIDE, QUICK, STUDY, write
 from tables import typed
 
+pytestmark = pytest.mark.slow
+
 
 def kill_at_random_moments(command, outputs, folder, moments, seed):
     """Run to the end once, then kill that many times, and after each look at what stands under the outputs' names."""

@@ -10,6 +10,8 @@ from confide.experiments.reproduction import TABLES, reproduce
 from confide.screen import console
 from small_reproduction import SMALL, write_coat
 
+pytestmark = pytest.mark.paper
+
 
 @pytest.fixture
 def small(tmp_path, monkeypatch):

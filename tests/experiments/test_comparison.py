@@ -4,6 +4,8 @@ import pytest
 from confide import METHODS
 from confide.experiments import comparison
 
+pytestmark = pytest.mark.paper
+
 
 @pytest.fixture
 def quick(monkeypatch):

@@ -7,6 +7,8 @@ from confide.experiments.misses import BIASES, COMPARED, NOISE, TENTHS, noise, p
 from confide.learners import ridge_on_splines
 from decision import assert_covers
 
+pytestmark = pytest.mark.slow
+
 
 def repeated(compared, bias, repetitions=12):
     params = {"n": 500, "m": 100, "n_test": 1000, "base": ridge_on_splines()}

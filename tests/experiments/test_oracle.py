@@ -9,6 +9,8 @@ from scipy.stats import norm
 from confide.datasets import synthetic
 from confide.experiments.oracle import oracle_values, oracle_width, population, shortest_lengths
 
+pytestmark = pytest.mark.paper
+
 
 def draws(d, count, seed=0):
     """Hidden causes, the scale of X given them, and outcomes, straight from the paper's Eq. 13."""

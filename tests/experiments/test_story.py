@@ -8,9 +8,17 @@ from confide.datasets import load_star
 from confide.experiments import story
 from confide.experiments.story import ALPHA, tell_star
 
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("story")]
 
-def test_the_numbers_are_means_over_draws_of_the_pupils():
-    one = story._draw(3).story
+
+@pytest.fixture(scope="module")
+def draws():
+    """Two draws of the pupils, by their seed."""
+    return {seed: story._draw(seed).story for seed in (2, 3)}
+
+
+def test_the_numbers_are_means_over_draws_of_the_pupils(draws):
+    one = draws[3]
     data = load_star(random_state=3)
     assert (one.observational, one.trial, one.held_out) == tuple(map(len, (data.observational, data.trial, data.test)))
     small, score = (data.test[name].to_numpy() for name in ("small", "score"))
@@ -22,17 +30,16 @@ def test_the_numbers_are_means_over_draws_of_the_pupils():
     assert one.lines[1].coverage == pytest.approx([inside[small == arm].mean() for arm in (0, 1)])
 
 
-def test_each_draw_is_told_and_enters_the_means(monkeypatch):
+def test_each_draw_is_told_and_enters_the_means(draws, monkeypatch):
     monkeypatch.setattr(story, "DRAWS", 2)
     steps = []
     told, first = tell_star(1, steps.append)
     assert steps == [1, 1]
-    draws = [story._draw(seed).story for seed in (2, 3)]
-    assert first.story == draws[0]
+    assert first.story == draws[2]
     for number, line in enumerate(told.lines):
-        mine = [each.lines[number] for each in draws]
+        mine = [each.lines[number] for each in draws.values()]
         np.testing.assert_allclose(line.coverage, np.mean([each.coverage for each in mine], axis=0))
         np.testing.assert_allclose(line.width, np.mean([each.width for each in mine], axis=0))
-    assert told.claimed == pytest.approx(np.mean([each.claimed for each in draws]))
+    assert told.claimed == pytest.approx(np.mean([each.claimed for each in draws.values()]))
     assert told.lines[0].promise == "nothing"
     assert told.lines[2].promise == METHODS["transfer-centred"].promise

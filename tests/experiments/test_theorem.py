@@ -15,6 +15,8 @@ from confide.experiments.theorem import (
     transductive_offset,
 )
 
+pytestmark = pytest.mark.paper
+
 
 @pytest.mark.parametrize("alpha", [0.05, 0.1, 0.3])
 def test_the_deltas_by_other_means(alpha):

@@ -25,6 +25,8 @@ from confide.datasets import synthetic
 from confide.ratio import KernelRatio, OracleRatio
 from decision import assert_covers
 
+pytestmark = pytest.mark.slow
+
 FRESH = 50
 
 

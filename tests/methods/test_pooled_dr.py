@@ -109,6 +109,7 @@ def coverages(m, repetitions, n=60, function=true_ratio, cut=False, **params):
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::confide.InfiniteIntervalWarning")
 @pytest.mark.parametrize("cut", [False, True], ids=["overlap", "no overlap"])
 @pytest.mark.parametrize("repetitions", [120, pytest.param(2000, marks=pytest.mark.long)])

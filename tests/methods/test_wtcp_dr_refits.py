@@ -145,6 +145,7 @@ def test_the_new_row_stands_at_a_place_drawn_like_the_others():
     assert len({tuple(each.rows.y) for each in drawn[:20]}) == 20
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("score", ["absolute", "normalised", "cqr"])
 def test_any_other_regressor_is_refitted_a_few_times(score, monkeypatch):
     asked = []

@@ -16,6 +16,8 @@ from confide.recommend import MatrixFactorization
 from confide.sharing import sharing_fits
 from decision import assert_covers
 
+pytestmark = pytest.mark.slow
+
 EMBEDDING = MatrixFactorization(8, 2.0, 2.0)
 STARS = [1, 2, 3, 4, 5]
 

@@ -16,6 +16,8 @@ from confide.report import write_report
 from report_pages import expected, fitted, new_patients, numbers, patients, study_of
 from tables import covariates
 
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("browser")]
+
 PHONE = {"viewport": {"width": 390, "height": 844}, "device_scale_factor": 2, "has_touch": True}
 LOOKS = {"desktop": {}, "phone": PHONE, "dark": {"color_scheme": "dark"}}
 TREES = HistGradientBoostingRegressor(max_iter=15, random_state=0)

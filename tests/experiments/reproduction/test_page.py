@@ -18,6 +18,8 @@ from confide.experiments.reproduction.tables import TABLES
 from confide.experiments.reproduction.verdicts import below, fails, kept, reaches, verdict
 from pages import ROOT
 
+pytestmark = pytest.mark.paper
+
 SCRIPT = ROOT / "scripts" / "reproduction.py"
 TARGETS = ("Y(0)", "Y(1)", "ITE")
 

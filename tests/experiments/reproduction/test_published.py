@@ -6,6 +6,8 @@ from confide.experiments.reproduction import rating_tables, synthetic_tables
 from confide.experiments.reproduction.published import published, published_figure
 from confide.experiments.reproduction.settings import Settings
 
+pytestmark = pytest.mark.paper
+
 ARMS = [f"{metric}_{target}" for target in ("y0", "y1", "ite") for metric in ("coverage", "width")]
 NESTED = [f"{metric}_ite_nested_{form}" for form in ("inexact", "exact") for metric in ("coverage", "width")]
 

@@ -19,6 +19,8 @@ from confide.recommend import MatrixFactorization
 from confide.splits import Rows
 from small_reproduction import SMALL, write_coat, write_yahoo
 
+pytestmark = [pytest.mark.paper, pytest.mark.xdist_group("reproduced")]
+
 PNG = b"\x89PNG"
 
 

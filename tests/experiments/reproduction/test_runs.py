@@ -13,6 +13,8 @@ import pytest
 from confide.experiments.reproduction import runs
 from confide.experiments.reproduction.runs import Task, make, read, run
 
+pytestmark = pytest.mark.paper
+
 CALLS = []
 
 
