@@ -128,6 +128,7 @@ def test_the_size_would_fail_without_the_covariates():
     assert stats.binom.sf(found - 1, len(p_values), 0.05) < 0.01
 
 
+@pytest.mark.slow
 def test_power():
     """A power of 0.9 would show fewer rejections than these with probability above 1 %."""
     found, tests = rejections("selected by the outcome", 4000, 400, 3, range(5))

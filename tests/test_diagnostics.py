@@ -325,6 +325,7 @@ def test_overlap_is_that_of_the_densities():
         assert fitted.diagnostics_[0].overlap == pytest.approx(expected, abs=0.04)
 
 
+@pytest.mark.slow
 def test_log_loss_with_the_outcome_shows_a_shift_and_no_other():
     shifted = CounterfactualIntervals(Transfer(**FAST)).fit(*arms_study(n=400, m=200, shift=1.0)).diagnostics_[0]
     assert shifted.log_loss_without_outcome - shifted.log_loss > 5 * shifted.log_loss_error

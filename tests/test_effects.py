@@ -54,6 +54,7 @@ def test_a_treated_arm_without_observational_rows():
     assert np.isfinite(model.predict_effect_interval(X)).all()
 
 
+@pytest.mark.slow
 def test_with_alpha_equals_a_fit_at_that_level():
     np.testing.assert_allclose(
         nested(alpha=0.2).with_alpha(0.4).predict_effect_interval(X), nested(alpha=0.4).predict_effect_interval(X)

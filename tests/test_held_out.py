@@ -71,6 +71,7 @@ def test_a_method_that_refuses_says_why():
     assert found["wtcp-dr"].effective_sizes == {}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "estimator", "promise"),
     [

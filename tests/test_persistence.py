@@ -87,6 +87,7 @@ def test_every_method_predicts_the_same_bits(name, path):
         assert answers(other.with_alpha(0.3)) == answers(model.with_alpha(0.3))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["transfer-centred", "wscp-dr-exact"])
 def test_default_models_load_without_trust(name, path):
     model = fitted(CounterfactualIntervals(name, random_state=0))
@@ -178,6 +179,7 @@ def test_exact_levels_and_what_with_alpha_made(path):
     assert other.effect_.arms_[0].alpha == Fraction(1, 6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("base", [Ridge(), HistGradientBoostingRegressor(max_iter=2)], ids=["lines", "refits"])
 def test_true_refits(base, path):
     arm = method("wtcp-dr", base=base, ratio="naive-bayes", refit=True)
@@ -212,6 +214,7 @@ def test_parts_that_were_shared_are_shared(path):
     assert other.arms_[0].base_ is other.effect_.arms_[0].base_
 
 
+@pytest.mark.slow
 def test_another_process_predicts_the_same_bits(path):
     model = fitted(CounterfactualIntervals(method("transfer", base=HistGradientBoostingRegressor(max_iter=5))))
     model.save(path)

@@ -258,6 +258,7 @@ def test_as_a_base_model_it_saves_and_loads_without_trust(tmp_path):
     assert again.arms_[0].base_[-1].errors_ == model.arms_[0].base_[-1].errors_
 
 
+@pytest.mark.slow
 def test_a_base_model_of_pairs_gives_narrower_intervals_that_cover():
     data = simulate_ratings(300, 100, random_a_user=20, n_observational=12_000)
     X, y = zip(*(split(table) for table in (data.observational, data.trial)), strict=True)

@@ -155,6 +155,7 @@ def told_apart(sets, people):
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("values", [None, [0, 1]])
 @pytest.mark.parametrize(("name", "params"), CASES)
 def test_a_row_has_one_set_alone_and_among_others(name, params, values):

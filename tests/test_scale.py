@@ -279,6 +279,7 @@ def test_rows_unlike_the_trials_are_told_once_whatever_the_batches(tmp_path, mon
     assert messages == {str(caught[0].message)}
 
 
+@pytest.mark.slow
 def test_many_batches_of_the_trials_own_rows_raise_no_alarm(tmp_path, monkeypatch):
     """A test for each batch would: 500 of them at one alarm of two hundred."""
     monkeypatch.setattr(formats, "BATCH_ROWS", 4)

@@ -84,6 +84,7 @@ def test_intervals_are_wider_where_the_noise_is(name):
     assert intervals.width.mean() < constant.width.mean()
 
 
+@pytest.mark.slow
 def test_quantiles_are_trained_at_the_level_of_fit_and_kept():
     rows = skewed(1000)
     arm = Naive(score="cqr", alpha=0.2, random_state=0).fit(rows.X, rows.y, trial=np.ones(1000, dtype=bool))

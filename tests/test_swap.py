@@ -283,6 +283,7 @@ def test_methods_that_calibrate_on_the_trial(tmp_path, entry, name, values):
     assert members >= needed(swap.bag)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("entry", EVERY_ENTRY)
 @pytest.mark.parametrize("name", ["naive", "transfer-centred"])
 def test_nested_effects_over_the_arm_that_calibrates(tmp_path, entry, name):

@@ -312,6 +312,7 @@ def test_refits_have_one_thread(seen):
     assert ("SpyRegressor", "predict") in calls(seen)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 def test_the_methods_of_a_comparison_have_one_thread(own_learners):
     few = ["pooled-dr", "wcp", "wscp-dr-exact"]

@@ -87,6 +87,7 @@ def test_parameters_are_kept_as_given(name):
     assert copy.base is not base
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "params"), [*((name, {}) for name in METHODS), ("wtcp-dr", {"refit": True})])
 def test_joblib_pickles_a_fitted_model(name, params, tmp_path):
     X, y, trial = arm_rows()

@@ -123,6 +123,7 @@ def test_the_true_ratio_covers_and_not_too_much(cut, repetitions):
     assert_covers(cells, ceilings)
 
 
+@pytest.mark.slow
 def test_the_guard_holds_whatever_the_ratio():
     # A ratio that believes only rows whose outcome is as predicted.
     wrong = {"n": 400, "function": lambda rows: np.exp(-9 * np.abs(rows[:, -1] - rows[:, 0] - BIAS))}

@@ -78,6 +78,7 @@ BASES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", BASES)
 @given(
     seed=st.integers(0, 10_000),

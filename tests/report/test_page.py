@@ -54,6 +54,7 @@ def test_it_says_what_the_model_says(tmp_path, model):
     assert "no evidence that there is none" in said
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("method", "parameters", "promise"),
     [
