@@ -73,6 +73,34 @@ def conditional_poisson(odds: ArrayLike, size: int) -> Sampling:
     return Sampling(inclusion, log_next)
 
 
+def draw_conditional_poisson(
+    odds: NDArray[np.float64], size: int, draws: int, rng: np.random.Generator
+) -> NDArray[np.intp]:
+    """Return so many samples of ``size`` points with finite, positive odds: (draws, size) indices in increasing order.
+
+    One point after the other is taken, or not, with its probability given how many are still missing:
+    q_i·P(the later points give one less)/P(this one and the later ones give as many).
+    """
+    log_odds = np.log(odds)
+    tilt = _tilt(log_odds, size)
+    q, p = expit(log_odds + tilt), expit(-log_odds - tilt)
+    taken = np.zeros((len(odds), size + 1), dtype=np.float32)
+    later = np.zeros(size + 1)
+    later[0] = 1.0
+    for index in range(len(odds) - 1, -1, -1):
+        with_it = q[index] * later[:-1]
+        later *= p[index]
+        later[1:] += with_it
+        taken[index, 1:] = np.divide(with_it, later[1:], out=np.zeros(size), where=later[1:] > 0)
+    samples = np.empty((draws, size), dtype=np.intp)
+    missing = np.full(draws, size)
+    for index in range(len(odds)):
+        mine = np.flatnonzero(rng.random(draws) < taken[index, missing])
+        samples[mine, size - missing[mine]] = index
+        missing[mine] -= 1
+    return samples
+
+
 def _finite_sample(log_odds: NDArray[np.float64], size: int) -> tuple[NDArray[np.float64], float]:
     """Return inclusion probabilities and log κ for finite, positive odds."""
     count = len(log_odds)
