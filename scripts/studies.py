@@ -136,15 +136,15 @@ CONFOUNDING_SETTING = (
     "the processor, both arms."
 )
 CONFOUNDING_SIZES = (
-    "Without confounding there are {cells} cases and arms. A one-sided binomial test at {level:.0%}, divided by their "
+    "Without confounding there are {cells} cases and arms. A one-sided binomial test at {level:g} %, divided by their "
     "number (Bonferroni), refutes a size of 5 % in {drawn} of them; with the normal distribution throughout it would "
     "refute it in {normal}. The largest share is {largest:.3f} ± {error:.3f} ({where}), and with the normal "
     "distribution {normal_largest:.3f} ± {normal_error:.3f} ({normal_where})."
 )
 CONFOUNDING_READING = (
     "The sources are drawn from estimated probabilities. A dozen trial rows teach little of them, so that they are too "
-    "even; where the noise, too, varies much with a covariate by which the sources differ, the test may then reject a "
-    "little too often (*uneven*, arm 1)."
+    "even. Where the noise, too, varies much with a covariate by which the sources differ, the test may then reject a "
+    "little too often; arm 1 of *rare or uneven* is such a case."
 )
 
 
@@ -332,7 +332,7 @@ def share_of(row: dict[str, Any], which: str) -> tuple[float, float]:
 def sizes_of_tests(rows: list[dict[str, Any]]) -> str:
     """Return whether the test keeps its level where nothing is confounded, in words."""
     unconfounded = [row for row in rows if row["case"].startswith("no confounding")]
-    told: dict[str, Any] = {"cells": len(unconfounded), "level": SIZE_LEVEL}
+    told: dict[str, Any] = {"cells": len(unconfounded), "level": 100 * SIZE_LEVEL}
     for which, name, prefix in (("rejections", "drawn", ""), ("normal", "normal", "normal_")):
         told[name] = sum(
             binom.sf(row[which] - 1, row["repetitions"], TEST_LEVEL) < SIZE_LEVEL / len(unconfounded)
