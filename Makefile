@@ -65,7 +65,7 @@ study-default: $(READY) ## docs/default.md: every method and plain baselines, sy
 study-ratios: $(READY) ## docs/ratios.md: every density ratio against a known one (minutes)
 	$(BIN)/python scripts/studies.py ratios
 
-study-confounding: $(READY) ## docs/confounding.md: how often the test for hidden confounding rejects (ten minutes)
+study-confounding: $(READY) ## docs/confounding.md: how often the test for hidden confounding rejects (half an hour)
 	$(BIN)/python scripts/studies.py confounding --seeds 60
 
 study-misses: $(READY) ## docs/misses.md: coverage of people who are easy and hard to predict (minutes)

@@ -1,32 +1,82 @@
 """The test for hidden confounding: by hand, and its size and power by Monte Carlo."""
 
+from itertools import combinations
+
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
 
-from confide.confounding import _covariance_test, out_of_fold, squared_errors
+from confide.confounding import DRAWS, _covariance_test, out_of_fold, squared_errors
 from confide.diagnostics import hidden_confounding_test
 from confide.experiments.confounding import repeat_test, tilted, unconfounded
 
 
-def test_the_formula_by_hand(monkeypatch):
-    """With residuals y and the source's own, T = √N·mean(R)/sd(R) and the bias is ΣR/Σ(source residual)²."""
-    rng = np.random.default_rng(0)
-    y, observational = rng.standard_normal(40), np.repeat([True, False], [30, 10])
+def with_known_regressions(monkeypatch, outcome, source):
+    """Replace the cross-fitted predictions of the outcome and of being observational."""
 
     def predictions(_models, _X, target, _folds, _losses):
-        return np.full(len(target), 0.75 if target.dtype == bool else 0.1)
+        return np.broadcast_to(source if target.dtype == bool else outcome, len(target)).copy()
 
     monkeypatch.setattr("confide.confounding.out_of_fold", predictions)
-    statistic, p_value, bias = _covariance_test(np.zeros((40, 1)), y, observational, seed=0)
+
+
+@pytest.mark.parametrize("copies", [1, 100])
+def test_the_formula_by_hand(monkeypatch, copies):
+    """With residuals y and the source's own, T = √N·mean(R)/sd(R) and the bias is ΣR/Σ(source residual)²."""
+    rng = np.random.default_rng(0)
+    n = 40 * copies
+    y, observational = rng.standard_normal(n), np.repeat([True, False], [30 * copies, 10 * copies])
+    with_known_regressions(monkeypatch, 0.1, 0.75)
+    statistic, p_value, bias = _covariance_test(np.zeros((n, 1)), y, observational, seed=0)
     residual = observational - 0.75
     products = (y - 0.1) * residual
-    assert statistic == pytest.approx(np.sqrt(40) * products.mean() / products.std())
-    assert p_value == pytest.approx(2 * (1 - stats.norm.cdf(abs(statistic))))
+    assert statistic == pytest.approx(np.sqrt(n) * products.mean() / products.std())
+    # Many rows: the normal distribution. Few: sources drawn anew, which for normal outcomes comes to the same.
+    normal = 2 * (1 - stats.norm.cdf(abs(statistic)))
+    assert p_value == pytest.approx(normal, rel=1e-9 if copies > 1 else 0.2)
+    assert p_value > 0.01
     assert bias == pytest.approx(products.sum() / (residual**2).sum())
     # Without covariates that is the difference of means, observational minus trial.
     assert bias == pytest.approx(y[observational].mean() - y[~observational].mean())
+
+
+@pytest.mark.parametrize("trial_rows", [5, 6])
+def test_the_p_value_of_few_rows_is_that_over_all_ways_to_draw_the_sources(monkeypatch, trial_rows):
+    """All subsets with the probability that their odds give them, by brute force; either source may be the smaller."""
+    y = np.array([0.1, 0.5, 0.2, 3.0, 0.3, 0.9, 8.0, 0.4, 1.1, 0.6, 2.0])
+    source = np.array([0.5, 0.6, 0.7, 0.8, 0.5, 0.4, 0.3, 0.6, 0.9, 0.2, 0.5])
+    observational = np.arange(11) >= trial_rows
+    with_known_regressions(monkeypatch, 1.0, source)
+    statistic, p_value, _ = _covariance_test(np.zeros((11, 1)), y, observational, seed=0)
+
+    drawn, chances = [], []
+    for subset in combinations(range(11), trial_rows):
+        labels = ~np.isin(np.arange(11), subset)
+        products = (y - 1) * (labels - source)
+        drawn.append(np.sqrt(11) * products.mean() / products.std())
+        chances.append(np.prod(np.where(labels, source, 1 - source)))
+    drawn, chances = np.array(drawn), np.array(chances) / np.sum(chances)
+    sides = chances[drawn >= statistic - 1e-9].sum(), chances[drawn <= statistic + 1e-9].sum()
+    exact = min(2 * min(sides), 1)
+    assert p_value == pytest.approx(exact, abs=5 * np.sqrt(exact / DRAWS))
+
+
+def test_without_covariates_it_is_a_permutation_test_and_keeps_its_level(monkeypatch):
+    """Twelve lognormal trial rows, constants for both regressions: 5 %, where the normal distribution has 11 %."""
+    monkeypatch.setattr("confide.confounding.DRAWS", 199)
+    rng = np.random.default_rng(1)
+    n, repetitions = 200, 600
+    observational = np.arange(n) >= 12
+    p_values, normal = np.empty(repetitions), np.empty(repetitions)
+    for repetition in range(repetitions):
+        y = rng.lognormal(0, 1, n)
+        with_known_regressions(monkeypatch, y.mean(), observational.mean())
+        statistic, p_values[repetition], _ = _covariance_test(np.zeros((n, 1)), y, observational, seed=repetition)
+        normal[repetition] = 2 * stats.norm.sf(abs(statistic))
+    found = int(np.sum(p_values <= 0.05))
+    assert 0.005 < stats.binom.cdf(found, repetitions, 0.05) < 0.995
+    assert stats.binom.sf(int(np.sum(normal <= 0.05)) - 1, repetitions, 0.05) < 1e-6
 
 
 def test_no_row_is_predicted_by_a_model_that_saw_it():
@@ -118,6 +168,10 @@ def test_size(m, repetitions):
     assert_size("no confounding", 1000, m, 1, range(100, 100 + repetitions))
 
 
+def test_size_for_skewed_outcomes_of_a_dozen_rows():
+    assert_size("no confounding, skewed", 300, 24, 2, range(8))
+
+
 def test_the_size_would_fail_without_the_covariates():
     """The rule can fail: with constants for both regressions the same data are rejected far too often."""
     p_values = []
@@ -139,6 +193,12 @@ def test_power():
 @pytest.mark.parametrize(("n", "m", "d"), [(10_000, 250, 1), (10_000, 1000, 1), (2000, 100, 1), (2000, 250, 5)])
 def test_size_at_length(n, m, d):
     assert_size("no confounding", n, m, d, range(1000, 1250))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("m", "repetitions"), [(24, 1000), (40, 300), (80, 300), (200, 300)])
+def test_size_for_skewed_outcomes_at_length(m, repetitions):
+    assert_size("no confounding, skewed", 2000, m, 2, range(5000, 5000 + repetitions))
 
 
 @pytest.mark.long

@@ -1,6 +1,7 @@
 """What the command line shows says what the records hold, whatever labels look like."""
 
 import io
+import math
 
 import pytest
 from rich.console import Console
@@ -83,6 +84,9 @@ def test_the_test_in_words(p_value, bias, words):
     lines = confounding_lines([ConfoundingTest("a", 1.0, p_value, bias)])
     assert lines[1] == f"  a: {words}"
     assert any("no evidence of none" in line for line in lines)
+    told = [line for line in lines if line.startswith("p: how likely so large a difference")]
+    assert len(told) == (not math.isnan(p_value))
+    assert all("fewer than 1,000 rows of a table" in line and "never below 0.001." in line for line in told)
 
 
 def story(widths, coverage=(0.78, 0.9)):

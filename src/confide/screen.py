@@ -97,7 +97,7 @@ def comparison_notes(found: list[Compared]) -> list[str]:
 
 def confounding_lines(tests: list[ConfoundingTest]) -> list[str]:
     """Return the test for hidden confounding in words."""
-    from confide.confounding import LEVEL
+    from confide.confounding import FEW_ROWS, LEAST_P_VALUE, LEVEL
 
     lines = ["Hidden confounding: do outcomes differ between the tables at equal covariates? Each treatment by itself:"]
     for test in tests:
@@ -108,6 +108,12 @@ def confounding_lines(tests: list[ConfoundingTest]) -> list[str]:
         lines.append(
             f"  {test.treatment}: {seen} (p = {test.p_value:.2g}); observational outcomes less the trial's, estimated: "
             f"{test.bias:+.4g}."
+        )
+    if any(test.p_value == test.p_value for test in tests):
+        lines.append(
+            "p: how likely so large a difference, in either direction, would be if there were none. With fewer than "
+            f"{FEW_ROWS:,} rows of a table it is found by drawing anew which rows are the trial's, and is never below "
+            f"{LEAST_P_VALUE:g}."
         )
     return [
         *lines,

@@ -31,7 +31,8 @@ def test_run_writes_a_report(folder, confide):
     assert "takes a <strong>smaller</strong>" in page
     for name in ("naive", "wcp"):
         assert f'<th scope="row">{name}' in page
-    assert "p-value" in page
+    assert '<th scope="col" class="n">p-value</th>' in page
+    assert "1,000 rows of a table it is found by drawing anew which rows are the trial's" in page
     told = json.loads(
         confide(
             *["run", *STUDY, *QUICK, "--predict", "new.csv", "--out", "out.csv", "--report", "report.html", "--json"]

@@ -1,4 +1,5 @@
 import math
+from collections import Counter
 from fractions import Fraction
 from itertools import combinations, permutations
 
@@ -6,9 +7,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 
 from confide.conformal import permutation_weights
-from confide.conformal.permutation import conditional_poisson
+from confide.conformal.permutation import conditional_poisson, draw_conditional_poisson
 
 
 def symmetric(ratios, size):
@@ -108,3 +110,36 @@ def test_hajek_stands_in_only_where_it_is_close(monkeypatch):
     close = permutation_weights(ratios, 1_500)
     assert 0 < np.abs(close / exact - 1).max() < 1e-3
     np.testing.assert_array_equal(permutation_weights(ratios, 5), few)
+
+
+@pytest.mark.parametrize("odds", [[1.0] * 6, [0.2, 5.0, 1.0, 1e-3, 30.0, 0.7], [1e-9, 1e9, 1.0, 1e6, 1e-6, 1e3]])
+@pytest.mark.parametrize("size", [1, 3, 5])
+def test_drawn_samples_have_the_probabilities_of_their_subsets(odds, size):
+    """A sample's probability is the product of its odds over e_size; a chi-square test at 0.1 %."""
+    draws = 20_000
+    samples = draw_conditional_poisson(np.array(odds), size, draws, np.random.default_rng(0))
+    assert samples.shape == (draws, size)
+    counts = Counter(map(tuple, samples.tolist()))
+    subsets = list(combinations(range(len(odds)), size))
+    assert set(counts) <= set(subsets)
+    chances = np.array([math.prod(odds[i] for i in subset) for subset in subsets])
+    expected = draws * chances / chances.sum()
+    common = expected >= 5
+    seen = np.array([counts[subset] for subset in subsets])
+    assert seen[~common].sum() <= stats.poisson.ppf(0.999, expected[~common].sum())
+    assert stats.chi2.sf(((seen - expected)[common] ** 2 / expected[common]).sum(), common.sum()) > 1e-3
+
+
+def test_drawn_samples_of_many_points_include_each_as_often_as_they_should():
+    rng = np.random.default_rng(1)
+    odds, draws = np.exp(2 * rng.standard_normal(3000)), 2000
+    included = np.bincount(draw_conditional_poisson(odds, 40, draws, rng).ravel(), minlength=3000) / draws
+    exact = conditional_poisson(odds, 40).inclusion
+    distances = (included - exact) / np.sqrt(exact * (1 - exact) / draws)
+    assert np.mean(distances**2) == pytest.approx(1, abs=0.1)
+
+
+def test_all_points_or_none_are_drawn_too():
+    rng = np.random.default_rng(0)
+    assert draw_conditional_poisson(np.array([0.1, 2.0, 9.0]), 0, 4, rng).shape == (4, 0)
+    assert draw_conditional_poisson(np.array([0.1, 2.0, 9.0]), 3, 2, rng).tolist() == [[0, 1, 2]] * 2

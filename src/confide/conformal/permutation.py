@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 HAJEK_VARIANCE = 500.0
 # ... and stands in for it where the exact recursion would need more steps than this.
 EXACT_STEPS = 4e8
+# So many points at a time have their probabilities in memory while samples are drawn.
+DRAW_BLOCK = 1000
 
 
 @dataclass(frozen=True)
@@ -71,6 +73,50 @@ def conditional_poisson(odds: ArrayLike, size: int) -> Sampling:
     log_odds = np.log(odds[possible])
     inclusion[possible], log_next = _finite_sample(log_odds, rest)
     return Sampling(inclusion, log_next)
+
+
+def draw_conditional_poisson(
+    odds: NDArray[np.float64], size: int, draws: int, rng: np.random.Generator
+) -> NDArray[np.intp]:
+    """Return so many samples of ``size`` points with finite, positive odds: (draws, size) indices in increasing order.
+
+    One point after the other is taken, or not, with its probability given how many are still missing:
+    q_i·P(the later points give one less)/P(this one and the later ones give as many).
+    """
+    log_odds = np.log(odds)
+    tilt = _tilt(log_odds, size)
+    q, p = expit(log_odds + tilt), expit(-log_odds - tilt)
+    blocks = [slice(start, start + DRAW_BLOCK) for start in range(0, len(odds), DRAW_BLOCK)]
+    # Probabilities are needed from the first point on and found from the last one back: of each block its end is kept,
+    # the rest is found again.
+    later = np.zeros(size + 1)
+    later[0] = 1.0
+    ends = []
+    for block in reversed(blocks):
+        ends.append(later.copy())
+        _take_chances(q[block], p[block], later)
+    samples = np.empty((draws, size), dtype=np.intp)
+    missing = np.full(draws, size)
+    for block in blocks:
+        for index, chances in enumerate(_take_chances(q[block], p[block], ends.pop()), start=block.start):
+            mine = np.flatnonzero(rng.random(draws) < chances[missing])
+            samples[mine, size - missing[mine]] = index
+            missing[mine] -= 1
+    return samples
+
+
+def _take_chances(q: NDArray[np.float64], p: NDArray[np.float64], later: NDArray[np.float64]) -> NDArray[np.float32]:
+    """Return each point's probability to be taken where 0, 1, .. are missing.
+
+    ``later`` holds the probabilities that the points after these give 0, 1, ..; these points are added to it.
+    """
+    chances = np.zeros((len(q), len(later)), dtype=np.float32)
+    for index in range(len(q) - 1, -1, -1):
+        with_it = q[index] * later[:-1]
+        later *= p[index]
+        later[1:] += with_it
+        np.divide(with_it, later[1:], out=chances[index, 1:], where=later[1:] > 0, casting="same_kind")
+    return chances
 
 
 def _finite_sample(log_odds: NDArray[np.float64], size: int) -> tuple[NDArray[np.float64], float]:

@@ -47,6 +47,40 @@ def unconfounded(n: int, m: int, d: int, seed: int) -> Study:
     )
 
 
+def skewed(n: int, m: int, d: int, seed: int) -> Study:
+    """Return skewed outcomes with nothing hidden, covariates that matter, and other people in the trial.
+
+    Outcomes are exp(x/2) times a lognormal variable (σ = 1), which is 0 for 60 % of arm 1; x, the first covariate, is
+    N(0, 1) in the observational table and N(0.8, 1) in the trial. Each arm has half of each table's rows.
+    """
+    rng = np.random.default_rng([seed, n, m, d])
+    trial = np.arange(n + m) >= n
+    treatment = np.arange(n + m) % 2
+    X = rng.standard_normal((n + m, d))
+    X[trial, 0] += 0.8
+    y = np.exp(X[:, 0] / 2) * rng.lognormal(0.0, 1.0, n + m)
+    y[(treatment == 1) & (rng.uniform(size=n + m) < 0.6)] = 0.0
+    return Study(X, y, treatment, trial)
+
+
+def rare_or_uneven(n: int, m: int, d: int, seed: int) -> Study:
+    """Return a rare outcome (arm 0) and one with uneven noise (arm 1), nothing hidden, other people in the trial.
+
+    With x the first covariate, N(0, 1) in the observational table and N(1, 1) in the trial: in arm 0 the outcome is 1
+    with log odds log(1/9) + x/2, else 0; in arm 1 it is normal with mean x² and standard deviation exp(x). Each arm has
+    half of each table's rows.
+    """
+    rng = np.random.default_rng([seed, n, m, d])
+    trial = np.arange(n + m) >= n
+    treatment = np.arange(n + m) % 2
+    X = rng.standard_normal((n + m, d))
+    X[trial, 0] += 1.0
+    x = X[:, 0]
+    rare = rng.uniform(size=n + m) < expit(np.log(1 / 9) + x / 2)
+    y = np.where(treatment == 0, rare, x**2 + np.exp(x) * rng.standard_normal(n + m))
+    return Study(X, y, treatment, trial)
+
+
 def tilted(n: int, m: int, d: int, seed: int, *, sign_changes: bool = False) -> Study:
     """Return a linear outcome, R² = 0.2, whose observational rows were selected by the outcome itself.
 
@@ -78,6 +112,8 @@ def star(m: int, seed: int, *, confounding: float) -> Study:
 
 CASES: dict[str, Callable[[int, int, int, int], Study]] = {
     "no confounding": unconfounded,
+    "no confounding, skewed": skewed,
+    "no confounding, rare or uneven": rare_or_uneven,
     "selected by the outcome": tilted,
     "selected, sign changes with x": lambda *sizes: tilted(*sizes, sign_changes=True),
     "no confounding, STAR": lambda _n, m, _d, seed: star(m, seed, confounding=0.0),
@@ -91,9 +127,9 @@ def repeat_test(case: str, n: int, m: int, d: int, seed: int) -> list[Rejection]
     The pupils of STAR are as many as there are, with 9 covariates: there n and d only label the record.
     """
     X, y, treatment, trial = CASES[case](n, m, d, seed)
-    started = time.perf_counter()
+    started = time.process_time()
     records = hidden_confounding_test(X, y, treatment, trial, random_state=seed)
-    seconds = time.perf_counter() - started
+    seconds = time.process_time() - started
     return [
         Rejection(case, n, m, d, seed, record.treatment, record.statistic, record.p_value, record.bias, seconds)
         for record in records

@@ -14,7 +14,7 @@ from markupsafe import Markup
 from confide import __version__
 from confide.advice import advised, effect_promise
 from confide.answers import answer_columns, contrasts
-from confide.confounding import LEVEL
+from confide.confounding import FEW_ROWS, LEAST_P_VALUE, LEVEL
 from confide.files import atomic_write
 from confide.methods.registry import ASSUMPTIONS, METHODS
 from confide.offsets import why_no_offsets
@@ -150,6 +150,8 @@ def write_page(
         effect_promise=promised,
         evidence=evidence,
         level=LEVEL,
+        few_rows=FEW_ROWS,
+        least_p_value=LEAST_P_VALUE,
         left_out=left_out,
         licences={name: _read(file) for name, file in LICENCES.items()},
         lower_is_better=lower_is_better,
