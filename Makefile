@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow test-docs test-paper test-long lint format bench study-methods study-default study-ratios study-confounding study-misses study-theorem study-attacks study-population reproduction-page benchmarks-page pictures promises docs docs-serve lock clean
+.PHONY: help setup demo test test-slow test-docs test-paper test-long test-versions test-package lint format bench study-methods study-default study-ratios study-confounding study-misses study-theorem study-attacks study-population reproduction-page benchmarks-page pictures promises docs docs-serve lock clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*?## ' $(MAKEFILE_LIST) | awk -F ':.*?## ' '{printf "  make %-17s %s\n", $$1, $$2}'
@@ -40,6 +40,13 @@ test-paper: $(READY) ## The code that runs the paper again, on small settings
 
 test-long: $(READY) ## The long Monte Carlo tests at the paper's setting (hours; not in CI)
 	$(PYTEST) -m long
+
+# An interpreter of one's own choice runs the script; .venv is not needed.
+test-versions: ## The tests at the declared minima, on Python 3.11 and 3.13; SMOKE=1 a minute each; ONLY="minima 3.13"
+	$(PYTHON) scripts/versions.py $(if $(SMOKE),--smoke) $(if $(ONLY),--only $(ONLY)) $(if $(ARGS),-- $(ARGS))
+
+test-package: $(READY) ## Wheel and sdist into dist/, installed in a clean environment and tried from an empty folder
+	$(BIN)/python scripts/package.py
 
 lint: $(READY) ## ruff and strict mypy
 	$(BIN)/ruff check .
@@ -101,5 +108,5 @@ lock: $(READY) ## Pin the development dependencies anew
 	$(BIN)/pip-compile --quiet --strip-extras --no-emit-index-url --no-emit-find-links --no-annotate \
 		--extra dev --output-file requirements-dev.lock pyproject.toml
 
-clean: ## Remove .venv and caches
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis test-screenshots
+clean: ## Remove the environments and caches
+	rm -rf $(VENV) .venv-* .python-3.13 dist .pytest_cache .mypy_cache .ruff_cache .hypothesis test-screenshots

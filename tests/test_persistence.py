@@ -344,9 +344,11 @@ def test_boosting_on_categories_needs_trust(path):
     study = (np.round(np.abs(X)), y, treatment, trial)
     model = fitted(CounterfactualIntervals(method("naive", base=base), random_state=0), study)
     model.save(path)
-    with pytest.raises(ValueError, match=r"not trusted: functools\.partial, sklearn\.utils\.validation\.check_array\."):
-        load(path)
     own = ["functools.partial", "sklearn.utils.validation.check_array"]
+    if sklearn.__version__.startswith("1.6."):  # the columns that boosting leaves as they are, in a class of their own
+        own.insert(1, "sklearn.compose._column_transformer._RemainderColsList")
+    with pytest.raises(ValueError, match=re.escape(f"not trusted: {', '.join(own)}.")):
+        load(path)
     with pytest.raises(ValueError, match=r"categorical columns .* pass trusted="):
         load(path, trusted=own)
     check_round_trip(model, path, np.abs(np.round(NEW)), trusted=[*own, trust.TREE])

@@ -1,7 +1,9 @@
 """Threads: one for small work, no more than there are cores, and one place that decides."""
 
+import ctypes
 import os
 import re
+import signal
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -375,3 +377,19 @@ def test_nothing_else_sets_thread_numbers():
     places += [ROOT / "Makefile", ROOT / "tests/conftest.py"]
     named = {path.relative_to(ROOT).as_posix() for path in places if telling.search(path.read_text(encoding="utf-8"))}
     assert named == {"src/confide/threads.py"}
+
+
+def test_an_interrupt_while_libraries_are_looked_for_is_not_lost(monkeypatch):
+    """As in threadpoolctl, C calls Python back: an exception there is told on stderr, and the work would go on."""
+    looked = []
+
+    @ctypes.CFUNCTYPE(None)
+    def called_back():
+        signal.raise_signal(signal.SIGINT)
+        looked.append(1)
+
+    monkeypatch.setattr("threadpoolctl.ThreadpoolController", called_back)
+    threads._controllers.cache_clear()
+    with pytest.raises(KeyboardInterrupt), threads_for(1):
+        pass
+    assert looked

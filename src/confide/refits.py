@@ -197,5 +197,6 @@ def for_each(work: Callable[..., Answer], tasks: list[tuple[Any, ...]], n_jobs: 
 
     answers = Parallel(n_jobs=n_jobs, return_as="generator")(delayed(work)(*task) for task in tasks)
     console = Console(stderr=True)
-    quiet = len(tasks) < 2 or not console.is_terminal
-    return list(track(answers, "refits", len(tasks), console=console, transient=True, disable=quiet))
+    if len(tasks) < 2 or not console.is_terminal:  # no bar: one that is disabled ends in an empty line in older rich
+        return list(answers)
+    return list(track(answers, "refits", len(tasks), console=console, transient=True))

@@ -103,8 +103,11 @@ def progress(what: str, total: int | None) -> Iterator[Callable[[int], None]]:
     from confide.screen import console
 
     errors = console(error=True)
+    if not errors.is_terminal:  # a bar that is disabled still ends in an empty line in older versions of rich
+        yield lambda _: None
+        return
     columns = (SpinnerColumn(), TextColumn("{task.description}"), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=errors, transient=True, disable=not errors.is_terminal) as bar:
+    with Progress(*columns, console=errors, transient=True) as bar:
         task = bar.add_task(what, total=total)
         yield lambda count: bar.advance(task, count)
 

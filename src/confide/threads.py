@@ -172,7 +172,13 @@ def _allowed(openmp: Any) -> int:
 @lru_cache(maxsize=1)
 def _controllers(loaded: int) -> tuple[Any, Any]:  # noqa: ARG001  (more modules may have brought more libraries)
     """Return what controls the libraries of OpenMP, and those of BLAS, each of them alone."""
-    from threadpoolctl import ThreadpoolController  # noqa: PLC0415  (the command line is not to wait for it)
+    # The command line is not to wait for these.
+    from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415
 
-    found = ThreadpoolController()
+    from threadpoolctl import ThreadpoolController  # noqa: PLC0415
+
+    # It looks for libraries in a callback of C, before version 3.7 for some 30 ms. An interrupt that comes up in one is
+    # lost, so it is left to another Python thread: interrupts come up in the main one, which waits here.
+    with ThreadPoolExecutor(max_workers=1) as other:
+        found = other.submit(ThreadpoolController).result()
     return found.select(user_api="openmp"), found.select(user_api="blas")

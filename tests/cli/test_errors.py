@@ -74,7 +74,7 @@ BAD = {
         RUN,
         "trial.csv has no outcome 'y' in 40 of 80 rows (such as row 1)",
     ),
-    "unknown option": (None, [*RUN, "--methd", "naive"], "No such option: --methd"),
+    "unknown option": (None, [*RUN, "--methd", "naive"], ("No such option", "--methd")),
     "unknown command": (None, ["runn"], "No such command 'runn'"),
     "unknown method": (None, [*RUN, "--method", "pooled-rd"], "did you mean pooled-dr"),
     "missing option": (None, ["run", "--trial", "trial.csv"], "Missing option '--observational'"),
@@ -186,7 +186,7 @@ def test_bad_input_is_one_line_and_leaves_nothing(folder, confide, case):
     assert out == ""
     assert err.startswith("confide: ")
     assert err.count("\n") == 1
-    assert message in err
+    assert all(part in err for part in ([message] if isinstance(message, str) else message))
     assert names(folder) == before
 
 
