@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow test-docs test-paper test-long test-versions test-package lint format bench study-methods study-default study-ratios study-confounding study-misses study-theorem study-attacks study-population reproduction-page benchmarks-page pictures promises docs docs-serve lock clean
+.PHONY: help setup demo test test-slow test-docs test-paper test-long test-versions test-package lint format bench study-methods study-default study-ratios study-confounding study-misses study-theorem study-attacks study-population reproduction-page benchmarks-page pictures rooms promises docs docs-serve lock clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*?## ' $(MAKEFILE_LIST) | awk -F ':.*?## ' '{printf "  make %-17s %s\n", $$1, $$2}'
@@ -48,10 +48,11 @@ test-versions: ## The tests at the declared minima, on Python 3.11 and 3.13; SMO
 test-package: $(READY) ## Wheel and sdist into dist/, installed in a clean environment and tried from an empty folder
 	$(BIN)/python scripts/package.py
 
-lint: $(READY) ## ruff and strict mypy
+lint: $(READY) ## ruff, strict mypy, and the order of the rooms
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
 
 format: $(READY) ## Format the code and mend what ruff can mend
 	$(BIN)/ruff check --fix .
@@ -64,34 +65,37 @@ benchmarks-page: $(READY) ## docs/benchmarks.md from docs/benchmarks.csv
 	$(BIN)/python scripts/benchmarks.py
 
 study-methods: $(READY) ## docs/methods.md: every method at the paper's setting (about half an hour)
-	$(BIN)/python scripts/studies.py methods
+	$(BIN)/python -m studies methods
 
 study-default: $(READY) ## docs/default.md: every method and plain baselines, synthetic and real data (70 minutes)
-	$(BIN)/python scripts/studies.py default
+	$(BIN)/python -m studies default
 
 study-ratios: $(READY) ## docs/ratios.md: every density ratio against a known one (minutes)
-	$(BIN)/python scripts/studies.py ratios
+	$(BIN)/python -m studies ratios
 
 study-confounding: $(READY) ## docs/confounding.md: how often the test for hidden confounding rejects (half an hour)
-	$(BIN)/python scripts/studies.py confounding --seeds 60
+	$(BIN)/python -m studies confounding --seeds 60
 
 study-misses: $(READY) ## docs/misses.md: coverage of people who are easy and hard to predict (minutes)
-	$(BIN)/python scripts/studies.py misses
+	$(BIN)/python -m studies misses
 
 study-theorem: $(READY) ## docs/theorem.md: Theorem 1's claim, checked (minutes)
-	$(BIN)/python scripts/studies.py theorem
+	$(BIN)/python -m studies theorem
 
 study-attacks: $(READY) ## docs/attacks.md: coverage on data that once broke the promise (half an hour)
-	$(BIN)/python scripts/studies.py attacks --seeds 100
+	$(BIN)/python -m studies attacks --seeds 100
 
 study-population: $(READY) ## docs/population.md: how often new rows are called unlike the trial's (ten minutes)
-	$(BIN)/python scripts/studies.py population
+	$(BIN)/python -m studies population
 
 reproduction-page: $(READY) ## docs/reproduction.md from its CSV files; FROM=folder takes them from `confide reproduce all`
 	$(BIN)/python scripts/reproduction.py $(if $(FROM),--from $(FROM))
 
 pictures: $(READY) ## README's picture in docs/pictures/, and the numbers behind it (half a minute)
 	$(BIN)/python scripts/pictures.py
+
+rooms: $(READY) ## CONTRIBUTING's drawing of the rooms, from the imports
+	$(BIN)/python scripts/rooms.py
 
 promises: $(READY) ## Write the promises in README and docs/promises.md from METHODS
 	$(BIN)/python scripts/promises.py

@@ -8,7 +8,7 @@ from mapie.regression import SplitConformalRegressor
 from sklearn.base import BaseEstimator, RegressorMixin
 
 from confide.conformal import Calibration, weighted_quantile
-from confide.scores import AbsoluteResidual
+from confide.models.scores import AbsoluteResidual
 from timing import seconds, tell
 
 

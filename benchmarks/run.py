@@ -23,8 +23,8 @@ import refits
 import split_wtcp
 import stream
 import threads
-from confide.experiments.reproduction.csvs import read_rows, write_rows
-from confide.threads import cores, one_thread
+from confide.base.csv_rows import read_rows, write_rows
+from confide.base.threads import cores, one_thread
 from timing import Figure, figures
 
 BENCHMARKS = {

@@ -21,10 +21,10 @@ import pyarrow.parquet as pq
 from sklearn.ensemble import HistGradientBoostingRegressor
 
 from confide import CounterfactualIntervals, Transfer, load, stack
+from confide.base.threads import cores, environment
+from confide.data.files import read_batches
 from confide.datasets import load_star
-from confide.formats import read_batches
-from confide.scale import _in_order, _threads, covariates
-from confide.threads import cores, environment
+from confide.predict.batches import _in_order, _threads, covariates
 from timing import require, tell
 
 ROWS = 10_000_000

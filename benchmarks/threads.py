@@ -16,8 +16,8 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.csv
 
+from confide.base.threads import BLAS, OPENMP, PASSIVE, environment
 from confide.datasets import synthetic
-from confide.threads import BLAS, OPENMP, PASSIVE, environment
 from timing import require, tell
 
 BUSY = 2

@@ -12,7 +12,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from confide.experiments.reproduction.csvs import read_rows
+from confide.base.csv_rows import read_rows
 
 ROOT = Path(__file__).parents[1]
 INTRODUCTION = """# Benchmarks

@@ -21,7 +21,7 @@ VERSION: str = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8
 LIBRARY = """
 import importlib.metadata, importlib.resources, sys
 import confide, confide.datasets
-from confide.experiments.reproduction.published import published
+from confide.paper.published import published
 assert confide.__file__.startswith(sys.prefix), f"imported from {confide.__file__}, not from the wheel"
 assert importlib.metadata.version("confide") == sys.argv[1]
 assert all(getattr(confide, name) is not None for name in confide.__all__)

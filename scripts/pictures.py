@@ -16,11 +16,11 @@ import matplotlib as mpl
 import numpy as np
 
 from confide import Intervals, PopulationWarning, plot
-from confide.canvas import new_figure, write_png
+from confide.base.csv_rows import read_rows, write_rows
 from confide.datasets import load_star
+from confide.demo import ALPHA, DRAWS, fitted_ways, held_out
 from confide.diagnostics import Coverage, coverage_report
-from confide.experiments.reproduction.csvs import read_rows, write_rows
-from confide.experiments.story import ALPHA, DRAWS, fitted_ways, held_out
+from confide.plot.canvas import new_figure, write_png
 
 PICTURES = Path(__file__).parents[1] / "docs" / "pictures"
 CLASSES = {0: "regular class", 1: "small class"}

@@ -29,7 +29,7 @@ def table() -> str:
 
 
 def sections() -> str:
-    """Return the promises as one section a method, readable on a narrow screen."""
+    """Return the promises as one section per method, readable on a narrow screen."""
     parts = []
     for record in METHODS.values():
         lines = [f"### `{record.name}`", "", record.summary, ""]
@@ -43,7 +43,7 @@ PAGES: dict[Path, Callable[[], str]] = {ROOT / "README.md": table, ROOT / "docs"
 
 
 def updated(text: str, made: str) -> str:
-    """Return a page with what stands between the marks made anew."""
+    """Return a page with what stands between the marks renewed."""
     before, _, rest = text.partition(START)
     _, _, after = rest.partition(END)
     return f"{before}{START}\n{made}\n{END}{after}"

@@ -10,9 +10,9 @@ import shutil
 import sys
 from pathlib import Path
 
-from confide.experiments.reproduction.page import make_page
-from confide.experiments.reproduction.tables import TABLES
-from confide.files import atomic_write
+from confide.base.atomic import atomic_write
+from confide.paper.page import make_page
+from confide.paper.tables import TABLES
 
 DOCS = Path(__file__).parents[1] / "docs"
 

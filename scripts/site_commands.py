@@ -6,7 +6,8 @@ from typing import Any
 
 import typer
 
-from confide.cli import app
+from confide.cli import main as _commands  # noqa: F401  (it registers the commands)
+from confide.cli.app import app
 
 INTRODUCTION = """# Command line
 

@@ -23,7 +23,12 @@ TOOLS += ["crepes", "densratio", "mapie", "playwright", "axe-playwright-python"]
 # The pinned ones of these need newer libraries than the minima.
 OLDER = {"pandas": "2.2.2"}
 SITE = "tests/test_site.py"
-SMOKE = ["tests/conformal"]
+# What meets the libraries' edges: frames and files, commands, models in files, scikit-learn's checks, threads, scipy.
+SMOKE = ["tests/cli", "tests/data", "tests/io", "tests/plot", "tests/datasets", "tests/report", "tests/test_public.py"]
+SMOKE += ["tests/base/test_threads.py", "tests/conformal/test_intervals.py", "tests/predict/test_batches.py"]
+SMOKE += ["tests/models/test_auto.py", "tests/methods/test_estimator_checks.py", "tests/methods/test_peers.py"]
+SMOKE += ["tests/ratio/test_ratios.py", "tests/paper/test_oracle_width.py", "--ignore=tests/cli/test_reproduce.py"]
+SMOKE += ["-m", "not (slow or docs or long)"]
 
 
 def main() -> None:

@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-from confide.formats import writing
+from confide.data.writing import writing
 
 CONFIDE = Path(sys.executable).with_name("confide")
 STUDY = ["--observational", "obs.csv", "--trial", "trial.csv", "--treatment", "t", "--outcome", "y", "--id", "who"]

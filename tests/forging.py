@@ -13,7 +13,7 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.linear_model import Ridge
 
 from confide import CounterfactualIntervals, load, method
-from confide.persistence import HEADER, MODEL
+from confide.io.model_file import HEADER, MODEL
 from helpers import study_arrays
 
 STUDY = study_arrays(n=120, m=60)

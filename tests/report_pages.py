@@ -9,9 +9,9 @@ import numpy as np
 import pyarrow as pa
 
 from confide import CounterfactualIntervals, Transfer, stack
-from confide.answers import answers
-from confide.intervals import InfiniteIntervalWarning
-from confide.learners import ridge_on_splines
+from confide.exceptions import InfiniteIntervalWarning
+from confide.models.preprocessing import ridge_on_splines
+from confide.predict.answer import answers
 from tables import covariates, people
 
 

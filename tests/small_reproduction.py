@@ -5,14 +5,14 @@ import hashlib
 import numpy as np
 
 from confide.datasets import coat, yahoo_r3
-from confide.experiments.reproduction import Settings
+from confide.paper import Settings
 
 SMALL = Settings(
     n=160,
     m=44,
     n_test=30,
     n_refit=2,
-    refits_a_part=1,
+    refits_per_part=1,
     dimensions=(1, 2),
     trial_sizes=(4, 44),
     oracle_rows=16,

@@ -7,8 +7,8 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 
 from confide import CounterfactualIntervals, Transfer, stack
-from confide.formats import read_file
-from confide.learners import ridge_on_splines
+from confide.data.files import read_file
+from confide.models.preprocessing import ridge_on_splines
 
 
 def people(n, seed, labels=("drug", "placebo"), shift=0.0):

@@ -10,11 +10,13 @@ import numpy as np
 import pytest
 
 from confide import METHODS
-from confide.advice import CLEAR_GAIN, FEW_ROWS, LITTLE_OVERLAP
-from confide.cli import app
+from confide.cli import main as _commands  # noqa: F401  (it registers the commands)
+from confide.cli.app import app
 from confide.conformal import weighted_quantile
-from confide.confounding import LEAST_ROWS
-from confide.diagnostics import ASKED_ROWS, SAMPLE_ROWS, ArmDiagnostics
+from confide.diagnostics import ArmDiagnostics
+from confide.diagnostics.advice import CLEAR_GAIN, FEW_ROWS, LITTLE_OVERLAP
+from confide.diagnostics.confounding_test import LEAST_ROWS
+from confide.diagnostics.records import ASKED_ROWS, SAMPLE_ROWS
 from pages import ROOT, blocks, commands, is_run, run_page, shows, targets
 
 pytestmark = pytest.mark.docs
@@ -75,9 +77,10 @@ def test_contributing_quotes_real_code_and_real_targets():
             assert not any(map(is_run, commands(block.code)))
 
 
-def test_the_table_of_promises_is_up_to_date():
+@pytest.mark.parametrize("script", ["promises.py", "rooms.py"])
+def test_what_scripts_write_into_pages_is_up_to_date(script):
     done = subprocess.run(
-        [sys.executable, ROOT / "scripts" / "promises.py", "--check"], capture_output=True, text=True, check=False
+        [sys.executable, ROOT / "scripts" / script, "--check"], capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
 
@@ -85,8 +88,8 @@ def test_the_table_of_promises_is_up_to_date():
 def test_the_pages_of_studies_are_those_of_their_csv():
     """No cell was typed by hand."""
     for study in ("methods", "default", "ratios", "confounding", "misses", "theorem", "attacks", "population"):
-        command = [sys.executable, ROOT / "scripts" / "studies.py", study, "--check"]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        command = [sys.executable, "-m", "studies", study, "--check"]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
         assert done.returncode == 0, done.stderr
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from confide.experiments.reproduction.csvs import read_rows
+from confide.base.csv_rows import read_rows
 from pages import ROOT
 
 pytestmark = pytest.mark.docs

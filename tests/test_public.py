@@ -14,7 +14,7 @@ def run(code):
     return subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
 
 
-@pytest.mark.parametrize("code", ["import confide", "import confide.cli"])
+@pytest.mark.parametrize("code", ["import confide", "import confide.cli.main"])
 def test_nothing_heavy_is_imported_at_the_start(code):
     loaded = run(f"{code}; import sys; print([name for name in {HEAVY} if name in sys.modules])")
     assert loaded.strip() == "[]"

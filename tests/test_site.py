@@ -14,7 +14,8 @@ import typer
 import yaml
 
 import confide
-from confide.cli import app
+from confide.cli import main as _commands  # noqa: F401  (it registers the commands)
+from confide.cli.app import app
 from pages import ROOT
 
 pytestmark = [pytest.mark.docs, pytest.mark.xdist_group("site")]

@@ -26,13 +26,13 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.tree import DecisionTreeRegressor
 
 from confide import CounterfactualIntervals, Intervals, Study, method, stack
-from confide.effects import difference
-from confide.formats import read_batches, read_study
+from confide.data.files import read_batches, read_study
+from confide.data.splits import spawn_seeds, split_places
+from confide.effects.base import difference
 from confide.ratio import ClassifierRatio
-from confide.splits import spawn_seeds, split_places
 
 # With few rows of weight an interval may be infinite, which is right and not what is looked at here.
-pytestmark = pytest.mark.filterwarnings("ignore::confide.intervals.InfiniteIntervalWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::confide.exceptions.InfiniteIntervalWarning")
 
 SEED = 3
 ALPHA = 0.2

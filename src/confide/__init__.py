@@ -6,8 +6,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from confide.counterfactual import CounterfactualIntervals
-    from confide.intervals import InfiniteIntervalWarning, Intervals, IntervalSets
+    from confide.conformal.intervals import Intervals, IntervalSets
+    from confide.data.study import Study, stack
+    from confide.exceptions import InfiniteIntervalWarning, PopulationWarning
+    from confide.io.model_file import load
     from confide.methods.naive import Naive
     from confide.methods.pooled_dr import PooledDR
     from confide.methods.registry import METHODS, method
@@ -15,9 +17,7 @@ if TYPE_CHECKING:
     from confide.methods.wcp import WCP
     from confide.methods.wscp_dr import WSCPDR
     from confide.methods.wtcp_dr import WTCPDR
-    from confide.persistence import load
-    from confide.population import PopulationWarning
-    from confide.study import Study, stack
+    from confide.model import CounterfactualIntervals
 
 __all__ = [
     "METHODS",
@@ -42,22 +42,22 @@ __version__ = "0.1.0"
 
 # Names are imported when they are first asked for, so that `import confide` and `confide --help` are quick.
 _HOMES = {
-    "CounterfactualIntervals": "counterfactual",
-    "InfiniteIntervalWarning": "intervals",
-    "IntervalSets": "intervals",
-    "Intervals": "intervals",
+    "CounterfactualIntervals": "model",
+    "InfiniteIntervalWarning": "exceptions",
+    "IntervalSets": "conformal.intervals",
+    "Intervals": "conformal.intervals",
     "METHODS": "methods.registry",
     "Naive": "methods.naive",
     "PooledDR": "methods.pooled_dr",
-    "PopulationWarning": "population",
-    "Study": "study",
+    "PopulationWarning": "exceptions",
+    "Study": "data.study",
     "Transfer": "methods.transfer",
     "WCP": "methods.wcp",
     "WSCPDR": "methods.wscp_dr",
     "WTCPDR": "methods.wtcp_dr",
-    "load": "persistence",
+    "load": "io.model_file",
     "method": "methods.registry",
-    "stack": "study",
+    "stack": "data.study",
 }
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from commands import write
-from confide.cli import main
+from confide.cli.main import main
 from tables import covariates, fitted_model, people
 
 

@@ -9,8 +9,9 @@ import pyarrow as pa
 import pytest
 
 from commands import QUICK, STUDY, names, write
-from confide import METHODS, __version__, held_out, load
-from confide.experiments import story
+from confide import METHODS, __version__, load
+from confide import compare as held_out
+from confide import demo as story
 from tables import people, typed
 
 
@@ -26,7 +27,7 @@ def modules_after(*arguments):
     """Return the names of what a command has imported, of the packages and of confide."""
     code = f"""
 import sys
-from confide.cli import main
+from confide.cli.main import main
 sys.argv = ["confide", *{arguments!r}]
 try:
     main()
@@ -55,7 +56,7 @@ def test_methods_needs_no_estimators(arguments):
 
 def test_the_files_of_the_demo_need_no_methods(tmp_path):
     """Neither the story nor the paper's tables nor the report are imported to write three files."""
-    told = {"confide.experiments.story", "confide.experiments.reproduction", "confide.report", "jinja2"}
+    told = {"confide.demo", "confide.paper", "confide.report", "jinja2"}
     assert not told & modules_after("demo", "--files", str(tmp_path))
     assert names(tmp_path) == ["new.csv", "observational.csv", "trial.csv"]
 
@@ -240,7 +241,7 @@ def test_the_demo_writes_its_files_without_telling_the_story(tmp_path, confide, 
     monkeypatch.chdir(tmp_path)
     told = json.loads(confide("demo", "--files", "pupils/again", "--json")[1])
     assert list(told["files"].values())[1:] == [400, 1000]
-    monkeypatch.setattr(story, "tell_star", None)
+    monkeypatch.setattr(story, "star_story", None)
     status, out, err = confide("demo", "--files", "pupils/")
     assert (status, err) == (0, "")
     assert names(tmp_path) == ["pupils"]

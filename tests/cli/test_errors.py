@@ -33,7 +33,7 @@ BAD = {
     "not text": (
         lambda: put("obs.csv", b"age,town,t,y\n1,M\xfcnchen,drug,1\n"),
         RUN,
-        "say what it is: --encoding latin-1",
+        "give its encoding: --encoding latin-1",
     ),
     "ragged": (lambda: put("obs.csv", b"a,b\n1,2\n3\n"), RUN, "Expected 2 columns, got 1"),
     "not parquet": (
@@ -110,7 +110,7 @@ BAD = {
     "a word among numbers": (
         lambda: put("new.csv", b"who,age,town,joined,smoker\n1,old,x,2020-01-01,true\n"),
         RUN,
-        "column 'age' holds numbers, and 'old' is none",
+        "column 'age' holds numbers, and 'old' is not one of them",
     ),
     "missing model": (None, ["predict", "m.confide", "new.csv"], "m.confide: No such file or directory"),
     "no model": (
@@ -130,9 +130,9 @@ BAD = {
     "no seeds": (None, ["reproduce", "table2", "--seeds", "0"], "Invalid value for '--seeds'"),
     "no jobs": (None, ["reproduce", "table2", "--jobs", "0"], "Invalid value for '--jobs'"),
     "Coat without its files": (None, ["reproduce", "coat"], "coat needs Coat's ratings: give --coat"),
-    "Coat's files elsewhere": (None, ["reproduce", "coat-splits", "--coat", "deep"], "deep is no directory"),
+    "Coat's files elsewhere": (None, ["reproduce", "coat-splits", "--coat", "deep"], "deep is not a directory"),
     "not Coat's files": (None, ["reproduce", "coat", "--coat", "."], "train.ascii is not there"),
-    "Yahoo's files elsewhere": (None, ["reproduce", "yahoo", "--yahoo", "deep"], "deep is no directory"),
+    "Yahoo's files elsewhere": (None, ["reproduce", "yahoo", "--yahoo", "deep"], "deep is not a directory"),
     "results into a file": (None, ["reproduce", "table2", "--out", "new.csv"], "new.csv cannot be written"),
     "demo into a file": (None, ["demo", "--files", "new.csv"], "new.csv"),
     "demo's files and a report": (None, ["demo", "--files", "star", "--report", "r.html"], "leave out --report"),
@@ -212,7 +212,7 @@ def test_a_disk_that_fills_up_in_the_middle(folder, model):
     before = names(folder)
     code = f"""
 import resource, sys
-from confide.cli import main
+from confide.cli.main import main
 resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, 50_000))
 sys.argv = ["confide", "predict", {str(model)!r}, "many.csv", "--out", sys.argv[1]]
 main()

@@ -49,7 +49,7 @@ def test_a_report_on_a_saved_model(folder, confide, model):
     assert "30 rows answered, in new.html" in out
     assert "Effect of drug against placebo: its interval is" in out
     before = (folder / "new.html").read_text(encoding="utf-8")
-    assert "Not measured: a saved model holds no tables" in before
+    assert "Not measured: a saved model does not contain the tables" in before
     assert "<strong>transfer-centred</strong> at α = 0.4" in before
     status, out, err = confide("report", model, "--predict", "new.csv", *STUDY, "--out", "new.html", "--json")
     assert (status, err) == (0, "")

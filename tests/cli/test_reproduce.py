@@ -6,8 +6,8 @@ import pytest
 from rich.cells import cell_len
 
 from commands import names
-from confide.experiments.reproduction import TABLES, reproduce
-from confide.screen import console
+from confide.cli.text import console
+from confide.paper import TABLES, reproduce
 from small_reproduction import SMALL, write_coat
 
 pytestmark = pytest.mark.paper

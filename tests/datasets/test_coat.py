@@ -73,9 +73,9 @@ def test_bad_sizes_are_named(small, size):
 
 
 def test_files_that_are_not_there(small):
-    with pytest.raises(FileNotFoundError, match=r"nowhere is no directory. Give the one that holds train.ascii and"):
+    with pytest.raises(FileNotFoundError, match=r"nowhere is not a directory. Give the one that holds train.ascii and"):
         load_coat(small / "nowhere")
-    with pytest.raises(FileNotFoundError, match="is no directory"):
+    with pytest.raises(FileNotFoundError, match="is not a directory"):
         load_coat(small / "test.ascii")
     (small / "test.ascii").unlink()
     with pytest.raises(FileNotFoundError, match=r"test.ascii is not there. Give the directory"):
@@ -95,8 +95,8 @@ def replace(line, old, new):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda text: text.pop(), r"test.ascii: expected 6 lines, one a person, got 5. The file is damaged"),
-        (lambda text: text.clear(), "expected 6 lines, one a person, got 0"),
+        (lambda text: text.pop(), r"test.ascii: expected 6 lines, one per person, got 5. The file is damaged"),
+        (lambda text: text.clear(), "expected 6 lines, one per person, got 0"),
         (lambda text: text.__setitem__(5, text[5][:40]), r"test.ascii, line 6: expected 8 numbers, got 4"),
         (replace(2, "3", "9"), r"test.ascii, line 3: the rating must be 0 to 5, got 9. The file is damaged"),
         (replace(2, "3", "-1"), r"test.ascii, line 3: the rating must be 0 to 5, got -1"),

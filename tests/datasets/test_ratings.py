@@ -39,7 +39,7 @@ def test_parts_share_no_pair_and_the_seed_decides():
 
 def test_the_likings_do_not_depend_on_what_is_seen_of_them():
     one = simulate_ratings(60, 40, confounding=0, n_observational=500)
-    two = simulate_ratings(60, 40, confounding=3, n_observational=900, random_a_user=5)
+    two = simulate_ratings(60, 40, confounding=3, n_observational=900, random_per_user=5)
     tables = [[data.observational, data.trial, data.test] for data in (one, two)]
     seen = [
         {(row["user"], row["item"]): row["rating"] for table in each for row in table.to_pylist()} for each in tables
@@ -77,7 +77,7 @@ def test_hidden_confounding_raises_ratings_at_equal_items_and_none_at_0():
         ({"n_users": 0}, "n_users must be a whole number of at least 1, got 0"),
         ({"n_items": 2.5}, r"n_items must be a whole number of at least 1, got 2.5"),
         ({"dimensions": True}, "dimensions must be a whole number of at least 1, got True"),
-        ({"random_a_user": 10}, "random_a_user must be at most 9, n_items - 1, got 10. Choose fewer"),
+        ({"random_per_user": 10}, "random_per_user must be at most 9, n_items - 1, got 10. Choose fewer"),
         ({"n_observational": 101}, "n_observational must be at most 100, the pairs that are not in the random part"),
         ({"confounding": -1}, "confounding must be a number of at least 0, got -1"),
         ({"confounding": "much"}, "confounding must be a number of at least 0, got 'much'"),
@@ -86,7 +86,7 @@ def test_hidden_confounding_raises_ratings_at_equal_items_and_none_at_0():
 )
 def test_bad_arguments(params, message):
     with pytest.raises(ValueError, match=message):
-        simulate_ratings(**{"n_users": 20, "n_items": 10, "random_a_user": 5, **params})
+        simulate_ratings(**{"n_users": 20, "n_items": 10, "random_per_user": 5, **params})
 
 
 def test_the_probabilities_are_those_of_random_ratings():

@@ -43,7 +43,7 @@ def test_surveyed_users_are_kept_and_the_random_part_is_split(small):
 
 
 def test_files_that_are_not_there(small):
-    with pytest.raises(FileNotFoundError, match="is no directory"):
+    with pytest.raises(FileNotFoundError, match="is not a directory"):
         load_yahoo_r3(small / "nowhere")
     (small / TRAIN).unlink()
     with pytest.raises(FileNotFoundError, match=r"train.txt is not there"):

@@ -11,16 +11,7 @@ from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.tree import DecisionTreeRegressor
 
-from confide import (
-    WSCPDR,
-    WTCPDR,
-    CounterfactualIntervals,
-    InfiniteIntervalWarning,
-    Naive,
-    Transfer,
-    method,
-    stack,
-)
+from confide import WSCPDR, WTCPDR, CounterfactualIntervals, InfiniteIntervalWarning, Naive, Transfer, method, stack
 from confide.datasets import synthetic
 from confide.ratio import KernelRatio, OracleRatio
 from decision import assert_covers

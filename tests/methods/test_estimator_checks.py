@@ -8,7 +8,7 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from confide import METHODS, WCP, WSCPDR, WTCPDR, CounterfactualIntervals, Naive, PooledDR, Transfer, method
-from confide.learners import standardised
+from confide.models.preprocessing import standardised
 from confide.ratio import ClassifierRatio
 from helpers import arm_rows, study_arrays
 

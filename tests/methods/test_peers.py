@@ -9,7 +9,7 @@ from sklearn.ensemble import GradientBoostingRegressor
 from sklearn.linear_model import LinearRegression
 
 from confide import Naive
-from confide.splits import Rows, spawn_seeds, split
+from confide.data.splits import Rows, spawn_seeds, split
 from helpers import arm_rows
 
 BASES = [LinearRegression(), GradientBoostingRegressor(n_estimators=20, random_state=0)]

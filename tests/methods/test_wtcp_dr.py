@@ -94,5 +94,5 @@ def test_an_infinite_bound_is_searched_like_none():
 def test_rows_in_chunks_equal_rows_at_once(monkeypatch):
     arm = WTCPDR(ratio=ClassifierRatio(), base=LinearRegression(), random_state=0).fit(X, Y, trial=TRIAL)
     whole = arm.predict_interval(X[:50])
-    monkeypatch.setattr("confide.conformal.transductive.MAX_PAIRS", 1000)
+    monkeypatch.setattr("confide.conformal.grid.MAX_PAIRS", 1000)
     np.testing.assert_allclose(arm.predict_interval(X[:50]), whole)

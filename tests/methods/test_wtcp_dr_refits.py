@@ -15,10 +15,10 @@ from sklearn.preprocessing import SplineTransformer, StandardScaler
 from sklearn.tree import DecisionTreeRegressor
 
 from confide import WTCPDR, CounterfactualIntervals
-from confide.learners import settled
+from confide.data.splits import Rows
+from confide.models.base_model import settled
+from confide.models.refits import Refits, refitted_set
 from confide.ratio import ClassifierRatio, OracleRatio
-from confide.refits import Refits, refitted_set
-from confide.splits import Rows
 from helpers import arm_rows, study_arrays
 
 X, Y, TRIAL = arm_rows(n=160, m=40)

@@ -4,7 +4,7 @@ from scipy import stats
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 
-from confide.learners import standardised
+from confide.models.preprocessing import standardised
 from confide.ratio import ClassifierRatio, OracleRatio, PropensityRatio, check_ratio
 from confide.ratio.classifier import LIMITS
 from confide.ratio.propensity import without
@@ -93,8 +93,8 @@ def test_the_oracle_is_the_function():
         (lambda rows: -np.ones(len(rows)), "OracleRatio's ratio must be finite and at least 0, got -1"),
         (lambda rows: np.full(len(rows), np.nan), "got nan"),
         (lambda rows: np.full(len(rows), np.inf), "got inf"),
-        (lambda rows: rows, "must be finite|one value a row"),
-        (lambda _: 1.0, "one value a row"),
+        (lambda rows: rows, "must be finite|one value per row"),
+        (lambda _: 1.0, "one value per row"),
     ],
 )
 def test_a_bad_ratio_is_refused(function, message):

@@ -9,8 +9,8 @@ from axe_playwright_python.sync_playwright import Axe
 from sklearn.ensemble import HistGradientBoostingRegressor
 
 from confide import METHODS, Naive, PooledDR, Study, Transfer, stack
-from confide.intervals import Intervals, IntervalSets
-from confide.learners import ridge_on_splines
+from confide.conformal.intervals import Intervals, IntervalSets
+from confide.models.preprocessing import ridge_on_splines
 from confide.ratio import OracleRatio
 from confide.report import write_report
 from report_pages import expected, fitted, new_patients, numbers, patients, study_of
@@ -143,16 +143,16 @@ def test_no_slider_where_there_is_no_one_offset(look, folder, new, method, param
         (
             None,
             {"arm_alpha": 0.1},
-            "{p} intervals; effects stay, each step at 0.1",
+            "{p} intervals; effects do not change, each step at 0.1",
             "intervals of 200 rows, each step at 0.1,",
             "outcomes: {p} intervals; effect of placebo against drug: each step at 0.1.",
         ),
         (
             PooledDR(base=ridge_on_splines(), ratio=OracleRatio(lambda rows: np.ones(len(rows)))),
             {},
-            "{p} intervals asked for",
-            "intervals of 200 rows, {p} asked for,",
-            "{p} intervals asked for, effect of placebo against drug.",
+            "{p} intervals requested",
+            "intervals of 200 rows, {p} requested,",
+            "{p} intervals requested, effect of placebo against drug.",
         ),
     ],
     ids=["promised", "arm_alpha", "no promise"],
@@ -163,17 +163,17 @@ def test_effects_are_called_by_no_level_that_is_not_theirs(look, folder, new, me
     seen = look(path)
     for alpha, percent in ((0.1, "90 %"), (0.3, "70 %")):
         seen.slide_to(alpha)
-        assert seen.page.text_content("#alpha-told") == f"α = {alpha}: " + level.format(p=percent)
+        assert seen.page.text_content("#alpha-text") == f"α = {alpha}: " + level.format(p=percent)
         named = f"Effect of placebo against drug: {title.format(p=percent)} sorted by predicted effect"
         assert seen.page.text_content("#effects-title") == named
         assert seen.page.get_attribute("#effects-chart", "aria-label").startswith(named)
-        assert seen.page.text_content("#status").partition(" chosen; ")[2].startswith(status.format(p=percent))
+        assert seen.page.text_content("#status").partition(" selected; ")[2].startswith(status.format(p=percent))
     moves = seen.page.query_selector("#alpha-moves")
     assert (moves is not None) == ("arm_alpha" in parameters)
-    assert moves is None or "moves outcomes only" in moves.text_content()
+    assert moves is None or "changes outcomes only" in moves.text_content()
 
 
-def test_another_level_than_the_reports_is_told(look, whole):
+def test_another_level_than_the_reports_is_shown(look, whole):
     """On screen and on paper, at the promise and above the rows: the page around them is for its own level."""
     seen = look(whole)
     notes = seen.page.query_selector_all("#promise .moved, #people .moved")
@@ -208,17 +208,17 @@ def test_ends_of_a_discrete_outcome_are_its_values(look, folder, new, effect):
     assert whole_numbers == (effect == "bonferroni")
     assert "." in seen.cells("under drug")[0]
     said = " ".join(seen.page.text_content("#discrete").split())
-    assert "takes the values 0, 1 only." in said
+    assert "takes only the values 0, 1." in said
     assert "a predicted mean, which need not be one of the values" in said
     assert ("differences of two such values" in said) == (effect == "bonferroni")
 
 
-def test_a_nested_effect_without_a_promise_says_asked_for(look, folder, new):
+def test_a_nested_effect_without_a_promise_says_requested(look, folder, new):
     path = folder / "nested.html"
     write_report(path, fitted(effect="nested-inexact"), new)
     seen = look(path)
-    assert ": intervals of 200 rows, 90 % asked for, sorted" in seen.page.text_content("#effects-title")
-    assert "90 % intervals asked for, effect of" in seen.page.text_content("#status")
+    assert ": intervals of 200 rows, 90 % requested, sorted" in seen.page.text_content("#effects-title")
+    assert "90 % intervals requested, effect of" in seen.page.text_content("#status")
 
 
 @pytest.mark.parametrize("lower_is_better", [False, True])
@@ -248,10 +248,12 @@ def test_the_filter_shows_who_surely_benefits(look, folder, model, new, lower_is
     assert f"takes a {'smaller' if lower_is_better else 'larger'}" in seen.page.text_content("#people")
     assert "not for those picked by their intervals" in seen.page.text_content("#people")
     meaning = " ".join(seen.page.text_content("#meaning").split())
-    assert meaning.startswith("Effect of drug against placebo: the outcome under drug less that under placebo.")
+    assert meaning.startswith("Effect of drug against placebo: the outcome under drug minus the outcome under placebo.")
     good, bad = ("below", "above") if lower_is_better else ("above", "below")
-    assert f"Who surely benefits from drug has an effect interval wholly {good} 0 and is better under drug;" in meaning
-    assert f"surely harmed by it has one wholly {bad} 0 and is better under placebo; who is undecided" in meaning
+    benefits = f"surely benefits from drug has an effect interval entirely {good} 0 and is better under drug;"
+    assert f"A person who {benefits}" in meaning
+    harmed = f"one who is surely harmed by it has an interval entirely {bad} 0 and is better under placebo;"
+    assert f"{harmed} for one who is undecided the interval contains 0 or is empty." in meaning
 
 
 def test_every_group_has_one_sign(look, whole):
@@ -276,7 +278,7 @@ def test_the_search_finds_identifiers_and_covariates(look, whole, new):
     towns = new["town"].to_pylist()
     assert seen.shown() == towns.count("Öst")
     assert set(seen.cells("town")) == {"Öst"}
-    assert "with “ÖST” chosen" in seen.page.text_content("#status")
+    assert "with “ÖST” selected" in seen.page.text_content("#status")
     seen.choose("benefits")
     assert 0 < seen.shown() < towns.count("Öst")
     seen.search("nobody at all")
@@ -331,10 +333,10 @@ def test_the_table_sorts_and_turns_its_pages(look, whole, model, new):
     assert seen.page.is_disabled("#next")
     assert seen.page.text_content("#page") == "page 8 of 8"
     assert seen.page.text_content("#status").endswith(
-        " The table has rows 176 to 200 of 200, page 8; the download has all."
+        " The table shows rows 176 to 200 of 200, page 8; the download has all of them."
     )
     seen.search("20017")
-    assert "The table has" not in seen.page.text_content("#status")
+    assert "The table shows" not in seen.page.text_content("#status")
 
 
 def test_the_download_is_what_run_writes(look, whole, model, new):
@@ -373,11 +375,9 @@ def test_several_treatments(look, folder, new):
     for column, values in expected(model, new, 0.1, "placebo").items():
         np.testing.assert_array_equal(numbers(columns[column]), values)
     said = " ".join(seen.page.text_content("main").split())
-    assert "All are against placebo. For others make the report anew with another --control." in said
-    assert (
-        "Each interval is promised by itself, not that all of one person's, for the outcomes and for the effects"
-        in said
-    )
+    assert "All are against placebo. For others make the report again with another --control." in said
+    together = "not promised that all intervals of one person, for the outcomes and for the effects, are right at once."
+    assert f"Each interval is promised by itself. It is {together}" in said
     for label in labels:
         assert len(seen.cells(f"its interval, under {label}")) == 25
 
@@ -429,7 +429,7 @@ def test_one_row_of_any_size(look, folder, scale):
     write_report(path, model, new)
     seen = look(path)
     assert seen.page.title() == "Intervals for 1 individual"
-    assert seen.page.text_content("#status").startswith("1 of 1 row chosen; ")
+    assert seen.page.text_content("#status").startswith("1 of 1 row selected; ")
     assert "intervals of 1 row," in seen.page.text_content("#effects-title")
     effect = expected(model, new, 0.1)["effect_placebo_vs_drug"][0]
     (told,) = seen.cells("effect")
@@ -578,7 +578,7 @@ def test_the_keyboard_is_enough(look, whole):
     page.wait_for_function("() => document.getElementById('status').textContent.includes('79 % intervals')")
     tab_to("[name=group]")
     page.keyboard.press("ArrowRight")
-    assert "rows surely better under placebo chosen" in page.text_content("#status")
+    assert "rows surely better under placebo selected" in page.text_content("#status")
     tab_to("#search")
     page.keyboard.type("Öst")
     page.wait_for_function("() => document.getElementById('status').textContent.includes('Öst')")
@@ -604,7 +604,7 @@ def test_what_changes_is_announced_and_charts_have_words(look, whole):
     assert len(names) == 3
     assert all(text in name for name, text in names)  # who says what they see is understood
     seen.page.click("#next")
-    assert "The table has rows 26 to 50 of 200, page 2;" in seen.page.text_content("#status")
+    assert "The table shows rows 26 to 50 of 200, page 2;" in seen.page.text_content("#status")
     landmarks = seen.page.eval_on_selector_all("header, nav, main, footer", "all => all.map(each => each.localName)")
     assert landmarks == ["header", "nav", "main", "footer"]
 
@@ -620,10 +620,11 @@ def test_it_prints(look, whole):
     assert seen.page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
     assert not seen.page.is_visible("#controls")
     assert seen.page.is_visible("#rows tbody tr")
-    assert "The table has rows 1 to 25 of 200, page 1; the download has all." in seen.page.inner_text("#status")
+    status = seen.page.inner_text("#status")
+    assert "The table shows rows 1 to 25 of 200, page 1; the download has all of them." in status
 
 
-def test_charts_are_drawn_anew_for_paper(look, whole):
+def test_charts_are_drawn_again_for_paper(look, whole):
     seen = look(whole, **PHONE)
 
     def widths():

@@ -5,10 +5,11 @@ import pyarrow as pa
 import pytest
 from sklearn.base import BaseEstimator, TransformerMixin
 
-from confide import CounterfactualIntervals, Naive, Study, Transfer, held_out
+from confide import CounterfactualIntervals, Naive, Study, Transfer
+from confide import compare as held_out
+from confide.compare import hold_out
 from confide.diagnostics import coverage_report, hidden_confounding_test
-from confide.held_out import hold_out
-from confide.learners import ridge_on_splines
+from confide.models.preprocessing import ridge_on_splines
 from confide.report import Evidence
 from helpers import study_arrays
 from report_pages import fitted, study_of
@@ -71,8 +72,8 @@ def test_an_array_of_other_width_is_refused():
         Evidence.of(fitted(), wide, methods=[])
 
 
-def test_an_error_while_comparing_is_not_told_as_a_short_trial(monkeypatch):
-    """Methods that refuse are told so; any other error must not leave half a table behind."""
+def test_an_error_while_comparing_is_not_reported_as_a_short_trial(monkeypatch):
+    """Methods that refuse are reported; any other error must not leave half a table behind."""
 
     def broken(*_):
         raise ValueError("a fault of ours")
@@ -83,10 +84,10 @@ def test_an_error_while_comparing_is_not_told_as_a_short_trial(monkeypatch):
         Evidence.of(fitted(study=study), study, methods=[])
 
 
-def test_every_method_is_said_to_be_fitted_anew():
+def test_every_method_is_said_to_be_fitted_again():
     study = study_of()
     found = Evidence.of(fitted(study=study), study, methods=[])
-    assert "each method, this report's too, was fitted anew without them" in found.held_out
+    assert "each method, this report's too, was fitted again without them" in found.held_out
 
 
 def test_the_others_know_the_outcomes_values_too():

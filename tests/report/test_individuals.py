@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from confide import CounterfactualIntervals, Naive
-from confide.formats import Batch
-from confide.learners import ridge_on_splines
-from confide.population import PopulationWarning
+from confide.data.files import Batch
+from confide.exceptions import PopulationWarning
+from confide.models.preprocessing import ridge_on_splines
+from confide.predict.batches import Answered
 from confide.report import Individuals, individuals
-from confide.scale import Answered
 from helpers import study_arrays
 from report_pages import expected, fitted, new_patients
 
@@ -24,7 +24,7 @@ def test_batches_are_as_good_as_a_table(model, monkeypatch):
     whole = Individuals.of_table(model, new)
     told = []
     parts = [Batch(new.slice(start, 40), new.slice(start, 40), start) for start in (0, 40, 80)]
-    batches = Individuals.of_batches(model, parts, tell=told.append)
+    batches = Individuals.of_batches(model, parts, report_progress=told.append)
     assert told == [40, 40, 20]
     assert whole.carried.equals(new.slice(0, 70))
     assert batches.carried.equals(whole.carried)

@@ -12,10 +12,10 @@ from hatchling.builders.wheel import WheelBuilder
 
 import confide.report
 from confide import METHODS, WSCPDR, Naive, Transfer
-from confide.diagnostics import name_and_promise
-from confide.learners import ridge_on_splines
+from confide.methods.promise import name_and_promise
 from confide.methods.registry import ASSUMPTIONS
-from confide.report import individuals, numbers, page, write_report
+from confide.models.preprocessing import ridge_on_splines
+from confide.report import individuals, packed_intervals, page, write_report
 from report_pages import fitted, new_patients, study_of
 
 ROOT = Path(__file__).parents[2]
@@ -50,8 +50,8 @@ def test_it_says_what_the_model_says(tmp_path, model):
         for text in arm.advice:
             assert text.replace("`", "") in said.replace("&#39;", "'")
     assert METHODS["transfer-centred"].summary in said
-    assert "Not measured: a saved model holds no tables. Give --observational" in said
-    assert "no evidence that there is none" in said
+    assert "Not measured: a saved model does not contain the tables. Give --observational" in said
+    assert "No difference found is not evidence that there is none" in said
 
 
 @pytest.mark.slow
@@ -84,7 +84,7 @@ def test_the_promise_is_no_stronger_than_that_of_the_method(tmp_path, method, pa
     assert f"Promised for an outcome{name_and_promise(model.arms_['drug'])[1]}" in said
 
 
-def test_changed_parameters_are_told_beside_what_the_record_says(tmp_path):
+def test_changed_parameters_are_shown_beside_what_the_record_says(tmp_path):
     path = tmp_path / "report.html"
     study = study_of()
     model = fitted(Transfer(base=ridge_on_splines(), base_on="grounded"), study)
@@ -102,7 +102,7 @@ def test_what_the_record_says_stands_alone_where_it_is_true(tmp_path, model):
     assert f"What it uses{METHODS['transfer-centred'].uses}" in text_of(path)
 
 
-def test_both_stages_weights_are_told(tmp_path):
+def test_both_stages_weights_are_shown(tmp_path):
     path = tmp_path / "report.html"
     model = fitted(WSCPDR(base=ridge_on_splines(), target="outcome"))
     write_report(path, model, new_patients(10))
@@ -119,7 +119,7 @@ def test_one_stage_has_no_column_for_two(tmp_path, model):
     assert "first stage" not in text_of(path)
 
 
-def test_a_promise_by_reference_is_told_in_full(tmp_path):
+def test_a_promise_by_reference_is_shown_in_full(tmp_path):
     path = tmp_path / "report.html"
     write_report(path, fitted("wcp-nb"), new_patients(10))
     said = text_of(path)
@@ -141,17 +141,17 @@ def test_more_rows_than_a_page_holds(tmp_path, model, monkeypatch):
     path = tmp_path / "report.html"
     answered = write_report(path, model, new_patients(200))
     said = text_of(path)
-    assert "The page holds the first 150 of 200 rows, in the order of the table; 50 are left out." in said
+    assert "The page contains the first 150 of 200 rows, in the order of the table; 50 are left out." in said
     sides = answered.signs["placebo", "drug"]
     above, below = f"{sides['above']} (better under placebo)", f"{sides['below']} (better under drug)"
     assert f"is above 0 for {above}, below 0 for {below}, neither for {sides['neither']}." in said
 
 
 def test_numbers_that_would_be_too_many(tmp_path, monkeypatch):
-    monkeypatch.setattr(numbers, "MOST_BYTES", 10_000)
+    monkeypatch.setattr(packed_intervals, "MOST_BYTES", 10_000)
     path = tmp_path / "report.html"
     write_report(path, fitted("wcp"), new_patients(200))
-    assert "The page holds the first 117 of 200 rows" in text_of(path)
+    assert "The page contains the first 117 of 200 rows" in text_of(path)
 
 
 def test_many_long_columns_stay_within_three_megabytes(tmp_path, model):

@@ -1,12 +1,12 @@
-"""What is told of parameters: those that the method's record does not speak of, and the same words in each process."""
+"""Which parameters are shown: those that the method's record does not describe, and the same words in each process."""
 
 from fractions import Fraction
 
 import pytest
 
 from confide import METHODS, WSCPDR, Naive, PooledDR, Transfer
-from confide.learners import ridge_on_splines
 from confide.methods.registry import method
+from confide.models.preprocessing import ridge_on_splines
 from confide.ratio import ClassifierRatio, OracleRatio
 from confide.report.parameters import changed_parameters
 
@@ -18,14 +18,14 @@ class Mine(Transfer):
 @pytest.mark.parametrize("name", METHODS)
 def test_a_method_by_name_has_its_own_parameters(name):
     arm = method(name, alpha=0.3, random_state=3, base=ridge_on_splines(), outcome_range=(0, 1))
-    arm.ratio_ = getattr(arm, "ratio", None)  # what tells some methods apart once they are fitted
+    arm.ratio_ = getattr(arm, "ratio", None)  # what distinguishes some methods once they are fitted
     if not hasattr(arm.ratio_, "on"):
         arm.ratio_ = type("Ratio", (), {"on": "y" if name == "wcp-nb" else "xy"})
     assert changed_parameters(arm) == ""
 
 
 @pytest.mark.parametrize(
-    ("arm", "told"),
+    ("arm", "shown"),
     [
         (Transfer(base_on="grounded"), "base_on='grounded'"),
         (Transfer(base_on="centred"), ""),
@@ -36,5 +36,5 @@ def test_a_method_by_name_has_its_own_parameters(name):
         (Mine(base_on="grounded"), ""),
     ],
 )
-def test_what_differs_is_told(arm, told):
-    assert changed_parameters(arm) == told
+def test_what_differs_is_shown(arm, shown):
+    assert changed_parameters(arm) == shown

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from confide.conformal.grid import bisect
+from confide.conformal.intervals import IntervalSets
 from confide.conformal.quantile import level
-from confide.conformal.transductive import bisect
-from confide.intervals import IntervalSets
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-# The new rows' own weights: ``own(rows, outcomes)`` returns one a pair.
+# The new rows' own weights: ``own(rows, outcomes)`` returns one per pair.
 OwnWeight = Callable[["NDArray[np.intp]", "NDArray[np.float64]"], "NDArray[np.float64]"]
 
 
@@ -40,7 +40,7 @@ class ResidualLines:
     def smaller(self, slack: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return where each calibration row's residual is smaller than the new row's: |e_i| < |e_new| - slack.
 
-        Two open intervals a row, the first where the new residual is positive, the second where it is negative, with
+        Two open intervals per row, the first where the new residual is positive, the second where it is negative, with
         start ≥ end where there is none. The slack counts residuals as tied that differ by rounding alone.
         """
         starts, ends = [], []
@@ -54,7 +54,7 @@ class ResidualLines:
         return np.array(starts), np.array(ends)
 
     def below(self, outcomes: NDArray[np.float64], weights: NDArray[np.float64], slack: float) -> NDArray[np.float64]:
-        """Return the weight of calibration rows with a smaller residual, one value an outcome."""
+        """Return the weight of calibration rows with a smaller residual, one value per outcome."""
         residuals = np.abs(self.intercepts[:, None] + self.slopes[:, None] * outcomes)
         total: NDArray[np.float64] = weights @ (residuals[:-1] < residuals[-1] - slack)
         return total
@@ -84,17 +84,17 @@ def solve_lines(
 ) -> IntervalSets:
     """Return each row's set {ȳ: Σ_{|e_i| < |e_new|} w_i < (1-α)(Σ w_i + own weight)}, exact but for the own weight.
 
-    The own weight is asked on the grid, and taken to lie between its values at the ends of a grid cell; where that
-    leaves an answer open, it is asked again at the crossings, and bisected between two of them.
+    The own weight is evaluated on the grid, and assumed to lie between its values at the ends of a grid cell. Where
+    that does not decide, it is evaluated at the crossings too, and bisected between two of them.
 
     Parameters
     ----------
     lines : sequence of ResidualLines
-        One a new row.
+        One per new row.
     weights : (k,) array
         Weights of the calibration rows, the same for all new rows.
     own : callable
-        ``own(rows, outcomes)`` returns the new rows' weights, one a pair.
+        ``own(rows, outcomes)`` returns the new rows' weights, one per pair.
     alpha : float
         Miscoverage level.
     grid : (g,) array
@@ -142,7 +142,7 @@ def _pieces(
 
 @dataclass(frozen=True)
 class _Pieces:
-    """Pieces of the domain whose answer the own weight decides: one entry a piece."""
+    """Pieces of the domain where the own weight decides whether they are in the set: one entry per piece."""
 
     row: NDArray[np.intp]
     left: NDArray[np.float64]
@@ -155,7 +155,7 @@ class _Pieces:
 
 @dataclass(frozen=True)
 class _Parts:
-    """Closed intervals that are in a row's set: one entry an interval."""
+    """Closed intervals that are in a row's set: one entry per interval."""
 
     row: NDArray[np.intp]
     lower: NDArray[np.float64]
@@ -172,7 +172,7 @@ class _Parts:
 def _settle(
     pieces: _Pieces, threshold: Callable[[NDArray[np.intp], NDArray[np.float64]], NDArray[np.float64]], tolerance: float
 ) -> _Parts:
-    """Return what is inside of each piece, the new row's weight asked at its ends and bisected between them."""
+    """Return the part of each piece that is in the set: its ends are evaluated, and bisected if they differ."""
 
     def member(index: NDArray[np.intp], y: NDArray[np.float64]) -> NDArray[np.bool_]:
         needed = threshold(pieces.row[index], y)
@@ -193,11 +193,11 @@ def _settle(
 
 
 def _union(parts: list[_Parts], count: int, grid: NDArray[np.float64]) -> IntervalSets:
-    """Return the sets that the parts make up; parts that touch become one."""
+    """Return the unions of the parts; parts that touch become one component."""
     row, lower, upper = (np.concatenate([getattr(part, name) for part in parts]) for name in ("row", "lower", "upper"))
     order = np.lexsort((upper, lower, row))
     row, lower, upper = row[order], lower[order], upper[order]
-    # Parts overlap at their ends alone, so the one before tells whether a part begins a component.
+    # Parts overlap only at their ends, so comparing with the previous one shows whether a part begins a component.
     begins = np.ones(len(row), dtype=bool)
     begins[1:] = (row[1:] != row[:-1]) | (lower[1:] > upper[:-1])
     last = np.append(begins[1:], True)[: len(row)]

@@ -44,7 +44,7 @@ def rows_needed(alpha: Any) -> int:
 
 
 def check_weights(weights: ArrayLike, name: str) -> NDArray[np.float64]:
-    """Return weights as floats, or say which of them is negative, infinite or not a number."""
+    """Return weights as floats; raise if one is negative, infinite or NaN."""
     array = np.asarray(weights, dtype=np.float64)
     bad = ~(np.isfinite(array) & (array >= 0))
     if bad.any():
@@ -89,13 +89,13 @@ class Calibration:
         return float(self.cumulative[-1])
 
     def threshold(self, alpha: Any, test_weight: ArrayLike = 1.0) -> NDArray[np.float64]:
-        """Return the cumulative weight at which the quantile is read, one value a test weight."""
+        """Return the cumulative weight at which the quantile is read, one value per test weight."""
         return level(alpha) * (self.total + np.asarray(test_weight, dtype=np.float64))
 
     def quantile(self, alpha: Any, test_weight: ArrayLike = 1.0) -> NDArray[np.float64]:
-        """Return Q(1-α), one value a test weight; +∞ where the calibration weight does not reach the level.
+        """Return Q(1-α), one value per test weight; +∞ where the calibration weight does not reach the level.
 
-        Sorting was paid for once, so m test weights cost m binary searches.
+        Scores are sorted once, so m test weights cost m binary searches.
         """
         threshold = self.threshold(alpha, test_weight)
         rank = np.searchsorted(self.cumulative[1:], threshold, side="left")
@@ -136,3 +136,18 @@ def weighted_quantile(
     test_weight = check_weights(test_weight, "test_weight")
     quantile = Calibration.of(scores, weights).quantile(alpha, test_weight)
     return float(quantile) if quantile.ndim == 0 else quantile
+
+
+def effective_sample_size(weights: ArrayLike) -> float:
+    """Return the effective sample size n_eff = (Σw)²/Σw²: the number of equally weighted rows that is worth as much.
+
+    Parameters
+    ----------
+    weights : (k,) array
+        Finite, at least 0, and not all 0. A common factor changes nothing.
+    """
+    values = check_weights(weights, "weights")
+    if values.ndim != 1 or not values.any():
+        raise ValueError(f"weights must be one vector of which at least one is above 0, got shape {values.shape}.")
+    values = values / values.max()  # so that squares neither overflow nor vanish
+    return float(values.sum() ** 2 / (values**2).sum())

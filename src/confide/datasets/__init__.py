@@ -1,4 +1,4 @@
-"""Data to try confide on, and to measure it with."""
+"""Datasets: bundled trials, loaders, and simulations."""
 
 from confide.datasets.coat import load_coat
 from confide.datasets.dataset import Dataset

@@ -30,7 +30,7 @@ def load_coat(
     """Return the Coat Shopping ratings from the files of its authors, which do not come with the package.
 
     290 people rated 24 coats of their choice (the observational table) and 16 that were drawn at random for each (the
-    trial and the test part). Both were asked of the same people, so that 366 of the 4,640 random pairs are also
+    trial and the test part). The same people gave both, so that 366 of the 4,640 random pairs are also
     self-selected, with the same rating.
 
     Parameters
@@ -39,8 +39,8 @@ def load_coat(
         Directory with ``train.ascii`` and ``test.ascii`` as they were published: 290 lines of 300 numbers, 0 where
         there is no rating. Their checksums are verified.
     drop_duplicates : bool, default True
-        Leave pairs that stand in both files out of the random part, since a unit in two tables would have been seen
-        before it is predicted. False: keep them, as the paper's numbers of rows suggest it did.
+        Leave pairs that are in both files out of the random part, since a unit in two tables would be seen in
+        training before it is predicted. False: keep them, as the paper's numbers of rows suggest it did.
     trial_size : int, default 1856
         Number of random ratings in the trial; the others are the test part. The paper has 928 to fit, 928 to
         calibrate, and with duplicates 2,784 to test.
@@ -50,8 +50,8 @@ def load_coat(
     Returns
     -------
     Dataset
-        No treatment, outcome ``"rating"`` (1 to 5). Covariates: ``user`` (0 to 289) and ``item`` (0 to 299), the places
-        of line and number in the files. ``notes`` says how many pairs stood in both files and what became of them.
+        No treatment, outcome ``"rating"`` (1 to 5). Covariates: ``user`` (0 to 289) and ``item`` (0 to 299), the
+        positions of line and number in the files. ``notes`` says how many pairs were in both files, and what was done.
 
     References
     ----------
@@ -68,7 +68,7 @@ def _read(path: Path) -> NDArray[np.int64]:
     """Return the ratings of one file, one row (user, item, rating) each."""
     matrix = read_integers(path, ITEMS)
     if len(matrix) != USERS:
-        raise ValueError(f"{path}: expected {USERS} lines, one a person, got {len(matrix)}. {REMEDY}")
+        raise ValueError(f"{path}: expected {USERS} lines, one per person, got {len(matrix)}. {REMEDY}")
     check_between(path, "rating", matrix, 0, HIGHEST)  # 0: not rated
     found = hashlib.sha256(path.read_bytes()).hexdigest()
     if found != FILES[path.name]:

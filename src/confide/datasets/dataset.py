@@ -1,4 +1,4 @@
-"""What every loader returns, and what loaders share."""
+"""The record that every loader returns, and helpers of loaders."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Dataset:
-    """Three tables with the same columns; no unit stands in two of them.
+    """Three tables with the same columns; no unit is in two of them.
 
     Attributes
     ----------
@@ -27,11 +27,11 @@ class Dataset:
     test : pyarrow.Table
         Rows from the trial's population, held out to measure coverage.
     treatment : str or None
-        Name of the treatment column; None where the data have no treatment.
+        Name of the treatment column; None if the data have no treatment.
     outcome : str
         Name of the outcome column. The columns that are neither are covariates.
     notes : tuple of str
-        What a reader of results should know about these tables, in sentences; mostly empty.
+        Sentences that a reader of results should know about these tables; usually empty.
     """
 
     observational: pa.Table
@@ -55,7 +55,7 @@ def rows(table: pa.Table, chosen: NDArray[np.integer[Any]]) -> pa.Table:
 
 
 def check_trial_size(trial_size: Any, least: int, most: int, available: str) -> int:
-    """Return the size as an integer; raise unless it leaves enough rows on both sides."""
+    """Return the size as an integer; raise unless it leaves enough rows in all parts."""
     whole = isinstance(trial_size, int | np.integer) and not isinstance(trial_size, bool)
     if not (whole and least <= trial_size <= most):
         raise ValueError(

@@ -1,4 +1,4 @@
-"""What the loaders of ratings share: files that the user has, read and checked line by line."""
+"""Helpers of the loaders of ratings: the user's files, read and checked line by line."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def find_files(path: str | os.PathLike[str], names: Iterable[str]) -> list[Path]
     directory = Path(path)
     names = list(names)
     if not directory.is_dir():
-        raise FileNotFoundError(f"{directory} is no directory. Give the one that holds {' and '.join(names)}.")
+        raise FileNotFoundError(f"{directory} is not a directory. Give the one that holds {' and '.join(names)}.")
     for name in names:
         if not (directory / name).is_file():
             raise FileNotFoundError(
@@ -36,7 +36,7 @@ def find_files(path: str | os.PathLike[str], names: Iterable[str]) -> list[Path]
 
 
 def read_integers(path: Path, columns: int, separator: str | None = None) -> NDArray[np.int64]:
-    """Return a text file of whole numbers, one row a line; raise a ValueError that names the first bad line."""
+    """Return a text file of whole numbers, one row per line; raise a ValueError that names the first bad line."""
     fields = [line.split(separator) for line in path.read_text(encoding="ascii", errors="replace").splitlines()]
     for line, values in enumerate(fields, start=1):
         if len(values) != columns:
@@ -57,7 +57,7 @@ def _is_bad(value: str) -> bool:
 
 
 def check_between(path: Path, what: str, values: NDArray[np.int64], low: int, high: int, remedy: str = REMEDY) -> None:
-    """Raise a ValueError that names the first line with a value outside of the bounds; one row of values a line."""
+    """Raise a ValueError that names the first line with a value outside of the bounds; one row of values per line."""
     lines, columns = np.nonzero((values < low) | (values > high))
     if len(lines):
         value = values[lines[0], columns[0]]
@@ -65,7 +65,7 @@ def check_between(path: Path, what: str, values: NDArray[np.int64], low: int, hi
 
 
 def pairs(ratings: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return one number a (user, item) pair."""
+    """Return one number per (user, item) pair."""
     found: NDArray[np.int64] = ratings[:, 0] * (ratings[:, 1].max(initial=0) + 1) + ratings[:, 1]
     return found
 
@@ -85,7 +85,7 @@ def as_dataset(
 ) -> Dataset:
     """Return the record of self-selected and random ratings; the random ones are the trial and the test part.
 
-    A pair that stands in both is dropped from the random ones, or kept, and counted in the notes.
+    A pair that is in both is dropped from the random ones, or kept, and counted in the notes.
     """
     both = pairs(np.concatenate([observational, random]))
     twice = np.isin(both[len(observational) :], both[: len(observational)])

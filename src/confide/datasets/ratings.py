@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.stats import norm
 
-from confide.checks import check_count
+from confide.base.validation import check_count
+from confide.data.splits import spawn_seeds
 from confide.datasets.rating_files import HIGHEST, LOWEST, as_dataset
-from confide.splits import spawn_seeds
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 # Yahoo! R3's: a user has 24 self-selected ratings on average and ten random ones, two fifths of these in the trial.
 SELECTED_A_USER = 129_179 / 5_400
 TRIAL_SHARE = 0.4
-# The latent liking: its mean, and the standard deviation of its parts.
+# The latent liking: its mean, and the standard deviations of its parts.
 MEAN, USER, ITEM, TASTE, HIDDEN, NOISE = 2.0, 0.5, 0.5, 0.6, 0.8, 0.6
 # On the logarithmic scale: spread of the users' activity and of the items' popularity, and the pull of quality.
 ACTIVITY, POPULARITY, QUALITY = 0.7, 0.8, 1.0
@@ -31,18 +31,18 @@ def simulate_ratings(
     n_items: int = 1000,
     *,
     n_observational: int | None = None,
-    random_a_user: int = 10,
+    random_per_user: int = 10,
     trial_size: int | None = None,
     dimensions: int = 4,
     confounding: float = 1.0,
     random_state: Any = 0,
 ) -> Dataset:
-    """Return ratings from 1 to 5 of which people chose most themselves, by a liking that no column shows.
+    """Return ratings from 1 to 5, most of them self-selected by a liking that is in no column.
 
     The liking of user u for item i is 2 + b_u + c_i + p_u·q_i + 0.8·H + 0.6·ε: b and c normal with standard deviation
     0.5, the tastes p_u·q_i of the given dimension with 0.6, H and ε standard normal and new for each pair. The rating
     is the liking, rounded and cut to 1 to 5. H is the hidden confounder, say a recommendation by a friend: it is in no
-    column, and neither user nor item tells it.
+    column, and cannot be inferred from user or item.
 
     Every user rates some items at random: the trial and the test part, exactly of the population of all pairs. Of the
     other pairs the self-selected ones are drawn without replacement with weights
@@ -54,9 +54,9 @@ def simulate_ratings(
     n_users, n_items : int
         Numbers of users and items; the defaults are those of Yahoo! R3.
     n_observational : int, default None
-        Number of self-selected ratings. None: as many a user as Yahoo! R3 has, 129,179 by default.
-    random_a_user : int, default 10
-        Number of random ratings of each user.
+        Number of self-selected ratings. None: as many per user as in Yahoo! R3, 129,179 by default.
+    random_per_user : int, default 10
+        Number of random ratings per user.
     trial_size : int, default None
         Number of random ratings in the trial; the others are the test part. None: two fifths of them, as the paper.
     dimensions : int, default 4
@@ -64,7 +64,8 @@ def simulate_ratings(
     confounding : float, default 1.0
         Strength of the hidden confounding, at least 0.
     random_state : int, RandomState instance or None, default 0
-        Decides everything. All likings are made first, and with the same numbers they do not depend on the rest.
+        Decides everything random. All likings are drawn first; with the same numbers of users and items they do not
+        depend on the other parameters.
 
     Returns
     -------
@@ -73,7 +74,7 @@ def simulate_ratings(
     """
     users, items = check_count("n_users", n_users), check_count("n_items", n_items)
     dimension = check_count("dimensions", dimensions)
-    each = _at_most("random_a_user", random_a_user, items - 1, "n_items - 1")
+    each = _at_most("random_per_user", random_per_user, items - 1, "n_items - 1")
     left = users * (items - each)
     asked = min(round(SELECTED_A_USER * users), left) if n_observational is None else n_observational
     selected = _at_most("n_observational", asked, left, "the pairs that are not in the random part")
@@ -126,7 +127,7 @@ def rating_probabilities(
 def _expected_liking(
     rng: np.random.Generator, users: int, items: int, dimension: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return each pair's liking without what is new for the pair, and the quality of items in it."""
+    """Return each pair's expected liking, without H and ε, and the quality of items."""
     quality = ITEM * rng.standard_normal(items)
     liking = MEAN + USER * rng.standard_normal((users, 1)) + quality
     scale = np.sqrt(TASTE) * dimension**-0.25
@@ -141,7 +142,7 @@ def _rows(ratings: NDArray[np.int64], mask: NDArray[np.bool_]) -> NDArray[np.int
 
 
 def _at_most(name: str, value: Any, most: int, available: str) -> int:
-    """Return the number; raise unless it is a whole number from 1 to what is available."""
+    """Return the number; raise unless it is a whole number from 1 to ``most``."""
     if check_count(name, value) > most:
         raise ValueError(f"{name} must be at most {most:,}, {available}, got {value!r}. Choose fewer.")
     return int(value)

@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 from sklearn.utils import check_random_state
 
+from confide.data.writing import writing
 from confide.datasets.dataset import Dataset, bundled, check_trial_size, rows
-from confide.formats import writing
 
 TEST = 1000
 FEWEST, MOST = 10, 2000
@@ -19,7 +19,7 @@ FEWEST, MOST = 10, 2000
 def load_star(confounding: float = 1.2, trial_size: int = 400, random_state: Any = 0) -> Dataset:
     """Return Project STAR, grade 1: small class against regular class, with hidden confounding of known strength.
 
-    The pupils and their scores are real; hidden confounding is made by the choice of pupils. Of all pupils, 1,000
+    The pupils and their scores are real; hidden confounding is created by the selection of pupils. Of all pupils, 1,000
     at random are the test part and `trial_size` others the trial. Of the rest, a pupil whose score is z standard
     deviations above the mean of all pupils enters the observational table with probability
     1/(1 + exp(-confounding·z)) from a small class, and 1/(1 + exp(confounding·z)) from a regular class. So the
@@ -76,7 +76,7 @@ def load_star(confounding: float = 1.2, trial_size: int = 400, random_state: Any
 
 
 def write_star(folder: str, random_state: Any = 0) -> dict[str, int]:
-    """Write the parts of `load_star` as CSV files with a name for each pupil; return their rows by path.
+    """Write the parts of `load_star` as CSV files with an identifier per pupil; return their numbers of rows by path.
 
     They are ``observational.csv``, ``trial.csv``, and ``new.csv``: the test part without class and score.
     """

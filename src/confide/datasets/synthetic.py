@@ -38,7 +38,7 @@ def synthetic(
 
     A hidden U ~ N(0, I_d) with mean Ū over its d entries drives both the treatment, assigned with probability
     cŪ + (1-c)(1-Ū) cut to [0, 1], and the outcomes Y(t) = 1/(1 + exp(-3(Ū ± 2))) + noise, plus for t = 1.
-    Seen is only X = Z·(a²(1-U) + b²U) + U, Z ~ N(0, I_d). More dimensions hide less.
+    Only X = Z·(a²(1-U) + b²U) + U is observed, Z ~ N(0, I_d). With more dimensions less is hidden.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ def synthetic(
     hidden : bool
         False: X = U, so that nothing is hidden.
     random_state : int, RandomState instance or None
-        Decides everything.
+        Decides everything random.
     """
     rng = check_random_state(random_state)
     U, Z = rng.standard_normal((2, n, d))

@@ -45,10 +45,10 @@ def load_yahoo_r3(
     ----------
     path : path
         Directory with ``ydata-ymusic-rating-study-v1_0-train.txt`` and ``…-test.txt`` as they were published: lines of
-        user, song and rating between tabs. The numbers of rows and the ranges are verified, and the order of
-        lines changes nothing; a rating that was altered within 1 to 5 goes unnoticed, for no checksum is published.
+        user, song and rating between tabs. The numbers of rows and the ranges are verified; the order of lines
+        does not matter. A rating altered within 1 to 5 is not detected, because no checksum is published.
     drop_duplicates : bool, default True
-        Leave pairs that stand in both files out of the random part.
+        Leave pairs that are in both files out of the random part.
     trial_size : int, default 21600
         Number of random ratings in the trial; the others are the test part. The paper has 10,800 to fit, 10,800 to
         calibrate and the rest to test.
@@ -59,7 +59,7 @@ def load_yahoo_r3(
     -------
     Dataset
         No treatment, outcome ``"rating"`` (1 to 5). Covariates: ``user`` (1 to 5,400) and ``item`` (1 to 1,000), as in
-        the files. ``notes`` says how many pairs stood in both files, if any, and what became of them.
+        the files. ``notes`` says how many pairs were in both files, if any, and what was done.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""The methods: thin assemblies of base model, ratio, split and quantile, one file each."""
+"""The methods, one file each: assemblies of base model, density ratio, split and quantile."""
 
 from confide.methods.registry import METHODS, Method, method
 

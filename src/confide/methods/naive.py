@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from confide.methods._arm import Arm, ArmEstimator
+from confide.methods.base import ArmEstimator
 
 if TYPE_CHECKING:
     from confide.conformal import Calibration
+    from confide.methods.arm import Arm
 
 
 class Naive(ArmEstimator):
@@ -18,16 +19,16 @@ class Naive(ArmEstimator):
     Parameters
     ----------
     base : regressor, default None
-        Any scikit-learn regressor; None is `confide.learners.AutoRegressor`.
+        Any scikit-learn regressor; None is `confide.models.auto.AutoRegressor`.
     score : {"absolute", "cqr", "normalised"} or score
         Nonconformity: the absolute residual, conformalised quantiles, or the residual in units of its usual
-        size. A score of one's own has the methods of `confide.scores.Score`.
+        size. A custom score has the methods of `confide.models.scores.Score`.
     calibration : float or (float, float)
         Share of the trial rows that calibrate; a pair gives the shares of observational and of trial rows.
     alpha : float
         Miscoverage level.
     outcome_range : (float, float), default None
-        Declared bounds of the outcome: intervals are intersected with them, outcomes outside are refused.
+        Declared bounds of the outcome: intervals are intersected with them, outcomes outside are an error.
     outcome_values : sequence of float, default None
         The values that a discrete outcome can take: sets are then subsets of them, intervals their hulls.
     random_state : int, RandomState instance or None

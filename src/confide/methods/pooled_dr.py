@@ -9,21 +9,22 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from scipy.special import expit
 
-from confide.checks import suggest
+from confide.base.validation import suggest
+from confide.conformal.intervals import IntervalSets, count_rows, shortage
 from confide.conformal.permutation import conditional_poisson
 from confide.conformal.quantile import Calibration, check_alpha, level, rows_needed
-from confide.intervals import IntervalSets, count_rows, shortage
-from confide.learners import check_base_on
-from confide.methods._arm import Arm, ArmEstimator
+from confide.methods.base import ArmEstimator
+from confide.models.base_model import check_base_on
 from confide.ratio import ClassifierRatio
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from confide.splits import Rows
+    from confide.data.splits import Rows
+    from confide.methods.arm import Arm
 
 SOLVES = ("offset", "transductive")
-# Ratios are at least this: a sample needs as many positive ones as it has rows.
+# Smallest ratio: the permutation weights need a positive ratio for every row.
 LEAST_RATIO = 1e-10
 # Error of a set's ends as a share of the searched range.
 TOLERANCE = 1e-6
@@ -32,9 +33,9 @@ TOLERANCE = 1e-6
 class PooledDR(ArmEstimator):
     """Observational and trial calibration rows together, each with its exact permutation weight.
 
-    With m trial calibration rows, a row of ratio r weighs its probability to be among the trial's in a random
-    permutation that respects the ratios (Eq. 5 of the paper). Such weights behave like r/(n + m·r): they cannot blow up
-    where overlap is missing, and are never worth fewer than m rows.
+    With m trial calibration rows, the weight of a row with ratio r is its probability to be among the trial's in a
+    random permutation that respects the ratios (Eq. 5 of the paper). Such weights behave like r/(n + m·r): they stay
+    bounded where overlap is missing, and their effective sample size is never below m.
 
     Promise: coverage ≥ 1-α-Δ_pool for large samples, Δ_pool = ½·E[|c·r̂-r|/(1+(m/n)·c·r̂)] over observational rows, c
     the constant that makes the weights add up, and up to 2/(m+1) less with ``solve="transductive"`` and no
@@ -45,13 +46,13 @@ class PooledDR(ArmEstimator):
     base, score, calibration, alpha, outcome_range, outcome_values, random_state
         As in `Naive`; ``calibration`` is the share of rows that calibrate in each source.
     base_on : {"observational", "trial", "weighted", "grounded"}
-        Whose fit rows the base model learns from; "weighted": both, weighed by the ratio; "grounded": observational
+        Whose fit rows train the base model; "weighted": both, weighted by the ratio; "grounded": observational
         ones, corrected on the trial's.
     ratio : density ratio or name, default None
         None: `ClassifierRatio`.
     solve : {"offset", "transductive"}
-        "offset": one offset for every new row, which holds whatever the new row's ratio is; infinite for fewer than
-        1/α - 1 trial calibration rows. "transductive": the sharp set, asked over candidate outcomes within
+        "offset": one offset for every new row, which is valid for any ratio of the new row; infinite for fewer than
+        1/α - 1 trial calibration rows. "transductive": the sharp set, searched over candidate outcomes within
         ``outcome_range``; without one, within the range of the arm's outcomes and a tenth beyond, which may cost up to
         2/(m+1) of coverage, but none of the guard's.
     floor : float, default None
@@ -112,7 +113,7 @@ class PooledDR(ArmEstimator):
         self.grid_ = self._search_grid(arm)
 
     def _weigh_permutations(self, pooled: Rows, trial: Rows) -> None:
-        """Keep the pooled calibration for a new row of infinite ratio, and of ratio 0 with the step between them."""
+        """Store the pooled calibration for a new row of infinite ratio, that for ratio 0, and the step between them."""
         scores = self._calibration_scores(pooled)
         ratios = np.maximum(self._weigh(pooled.X, pooled.y), LEAST_RATIO)
         sample = conditional_poisson(ratios, len(trial))
@@ -133,13 +134,13 @@ class PooledDR(ArmEstimator):
         return check_alpha(self.alpha) + Fraction(str(self.floor))
 
     def why_not_at(self, alpha: Any) -> str | None:
-        """Return why there is no guard at a level: α + ε must be one too."""
+        """Return why there is no guard at a level: α + ε must be a level too, below 1."""
         if self.floor is None or (total := check_alpha(alpha) + Fraction(str(self.floor))) < 1:
             return None
         return f"alpha + floor must be below 1, got {float(total):g}; use a smaller floor."
 
     def _guard(self) -> float:
-        """Return the least offset that the guard allows."""
+        """Return the smallest offset that the guard allows."""
         alpha = self._guard_alpha()
         return -np.inf if alpha is None else float(self.trial_calibration_.quantile(alpha))
 
@@ -151,8 +152,8 @@ class PooledDR(ArmEstimator):
     ) -> NDArray[np.bool_]:
         """Return whether each outcome is in its row's set, the row's own ratio r taken at that outcome.
 
-        The calibration weight below a score is (κ·F₀ + r·F_∞)/(κ + r): F₀ if the new row cannot be the trial's, F_∞
-        if it surely is.
+        The calibration weight below a score is (κ·F₀ + r·F_∞)/(κ + r): F₀ if the new row cannot be from the trial,
+        F_∞ if it certainly is.
         """
         scores = self.score_.score(prediction, y)
         guarded = scores <= self._guard()
@@ -168,17 +169,17 @@ class PooledDR(ArmEstimator):
         if not self._is_sharp():
             offset = np.asarray(self.offsets()[0])
             return IntervalSets.of(self._clip(self.score_.interval(self._predict_base(X), offset)))
-        # A new row's ratio only raises the quantile, so what a ratio of 0 lets in is in.
+        # A new row's ratio only raises the quantile, so outcomes that are inside at ratio 0 are inside.
         known = np.maximum(self.without_new_row_.quantile(self.alpha, 0.0), self._guard())
         sets = self._search(X, known, TOLERANCE)
         if self.floor is None:
             return sets
-        # The search ends where the observed outcomes do; the guard promises to hold others too.
+        # The search ends at the observed outcomes' range; the guard's promise covers outcomes beyond it too.
         guard = self.score_.interval(self._predict_base(X), np.asarray(self._guard()))
         return sets.joined(self._clip(guard))
 
     def why_no_offset(self) -> str | None:
-        """Return why the rows share no offset; sharp sets are asked over candidates."""
+        """Return why the rows share no offset; sharp sets are searched over candidates."""
         return "solve='transductive' finds each row's set by itself" if self._is_sharp() else super().why_no_offset()
 
     def has_one_width(self) -> bool:
@@ -191,14 +192,14 @@ class PooledDR(ArmEstimator):
         return offset, offset
 
     def shortage(self) -> str | None:
-        """Return why all intervals are infinite; the sharp sets need no number of rows, but their guard does."""
+        """Return why all intervals are infinite; sharp sets have no smallest number of rows, but their guard has."""
         rows = count_rows(len(self.trial_calibration_.scores))
         if self._is_sharp():
             return None if self._guard() < np.inf else self._shortage_of_guard(rows)
         if np.isfinite(self.calibration_.quantile(self.alpha)):
             return None
         said = shortage(self.alpha, rows, self._calibrates_on, f"All intervals are {self._reach()}")
-        return said if self.ratio_ is None else f"{said} solve='transductive' needs no number of them."
+        return said if self.ratio_ is None else f"{said} solve='transductive' has no such minimum."
 
     def _shortage_of_guard(self, rows: str) -> str:
         total = self._guard_alpha()
@@ -209,5 +210,5 @@ class PooledDR(ArmEstimator):
         )
 
     def searches(self) -> bool:
-        """Return whether the sets are the sharp ones, for which candidates must be asked."""
+        """Return whether the sets are the sharp ones, which are searched over candidates."""
         return self._is_sharp() and self.outcome_values_ is None

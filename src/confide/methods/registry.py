@@ -1,6 +1,6 @@
-"""The methods by name: one source for the documentation, the command line and the report.
+"""The registry of methods by name: the one source for the documentation, the command line and the report.
 
-This file imports nothing heavy, so that names and promises are known before any estimator is.
+It imports nothing heavy, so that names and promises can be listed without importing an estimator.
 """
 
 from __future__ import annotations
@@ -10,24 +10,24 @@ from importlib import import_module
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from confide.checks import suggest
+from confide.base.validation import suggest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from confide.methods._arm import ArmEstimator
+    from confide.methods.base import ArmEstimator
 
 
 @dataclass(frozen=True)
 class Method:
-    """What a method is called, what it uses and what it may promise.
+    """One entry of the registry: a method's name, the data it uses and the coverage it promises.
 
     Attributes
     ----------
     uses : str
-        Which rows train the base model, which calibrate, and with what weight.
+        Which rows train the base model, which rows calibrate, and with what weights.
     promise : str
-        The coverage it may promise, no stronger than is proved; α is the level asked for.
+        The coverage it promises, no stronger than what is proved; α is the requested level.
     summary : str
         The method in one sentence.
     """
@@ -41,7 +41,7 @@ class Method:
     ratio_on: str | None = None
 
 
-# What every promise supposes.
+# The assumptions of every promise.
 ASSUMPTIONS = (
     "Promises are averages over people and samples, for new people from the trial's population whose outcomes arise "
     "as they did in the trial. They assume that the trial gave treatments by lot with the same chances to all and "
@@ -51,8 +51,8 @@ ASSUMPTIONS = (
 _TWO_STAGES = "base: observational fit rows; intervals at trial rows by the other observational rows, weight {}; "
 _ENDS = {
     "inexact": "their ends regressed on x over all trial rows",
-    "exact": "their ends regressed over trial fit rows, and calibrated to hold the intervals at the other trial rows",
-    "calibrated": "their ends regressed over trial fit rows, and calibrated to hold the outcomes of the others",
+    "exact": "their ends regressed on x over trial fit rows, calibrated to contain the other trial rows' intervals",
+    "calibrated": "their ends regressed on x over trial fit rows, calibrated to contain the other trial rows' outcomes",
 }
 _STAGES: dict[str, dict[str, Any]] = {
     "inexact": {"exact": False},
@@ -62,7 +62,7 @@ _STAGES: dict[str, dict[str, Any]] = {
 
 
 def _wscp_dr(form: str, promise: str, summary: str, star: str = "") -> Method:
-    """Return the record of a two-stage method; the star stands for a ratio without outcomes."""
+    """Return the entry of a two-stage method; the star marks a density ratio that does not use outcomes."""
     return Method(
         name=f"wscp-dr{star}-{form}",
         estimator="confide.methods.wscp_dr:WSCPDR",
@@ -92,9 +92,9 @@ _METHODS = (
     Method(
         name="transfer-centred",
         estimator="confide.methods.transfer:Transfer",
-        uses="base: all observational rows, less its mean error on the trial; calibration: all trial rows, weight 1",
+        uses="base: all observational rows, minus its mean error on the trial; calibration: all trial rows, weight 1",
         promise="≥ 1-α, whatever the confounding",
-        summary="As transfer, with the bias that all rows share taken out; no row is spent on it.",
+        summary="As transfer, minus the bias that all rows share, estimated without a hold-out set.",
         parameters={"base_on": "centred"},
     ),
     Method(
@@ -130,11 +130,17 @@ _METHODS = (
         promise="≥ 1-α-Δ, Δ the error of r̂; without outcome_range up to 2/(m+1) less",
         summary="Weighted conformal prediction by a joint density ratio, solved over outcomes (Algorithm 2).",
     ),
-    _wscp_dr("inexact", "none", "Two stages, the second without calibration (Algorithm 3)."),
+    _wscp_dr("inexact", "none", "Two stages; stage 2 is not calibrated (Algorithm 3)."),
     _wscp_dr(
-        "exact", "≥ 1-2α-Δ, Δ the error of r̂", "Two stages, the second holds the first's intervals (Algorithm 4)."
+        "exact",
+        "≥ 1-2α-Δ, Δ the error of r̂",
+        "Two stages; stage 2 is calibrated to contain stage 1's intervals (Algorithm 4).",
     ),
-    _wscp_dr("calibrated", "≥ 1-α, whatever the ratio", "Two stages, the second holds the trial's outcomes."),
+    _wscp_dr(
+        "calibrated",
+        "≥ 1-α, whatever the ratio",
+        "Two stages; stage 2 is calibrated to contain the trial's outcomes.",
+    ),
     _wscp_dr("inexact", "none", "As wscp-dr-inexact, without trial outcomes in the ratio.", star="*"),
     _wscp_dr(
         "exact",

@@ -6,36 +6,38 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from confide.base.rounding import ROUNDING, predictions_off, slack
 from confide.conformal.centred import CentredCalibration
-from confide.intervals import Intervals, IntervalSets
-from confide.learners import BASE_ON, check_base_on
-from confide.methods._arm import Arm, ArmEstimator
+from confide.conformal.intervals import Intervals, IntervalSets
+from confide.methods.base import ArmEstimator
+from confide.models.base_model import BASE_ON, check_base_on
+from confide.models.scores import AbsoluteResidual, Shifted
 from confide.ratio import ClassifierRatio
-from confide.rounding import ROUNDING, predictions_off, slack
-from confide.scores import AbsoluteResidual, Shifted
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from confide.conformal import Calibration
+    from confide.methods.arm import Arm
 
 
 class Transfer(ArmEstimator):
     """Base model on all observational rows, calibrated on all trial rows.
 
-    The base model may be as confounded as it likes: calibration asks only that trial rows and new rows are
-    exchangeable. Promise: coverage ≥ 1-α, whatever the confounding, marginally over calibration and new rows.
+    The base model may be confounded: calibration needs only that trial rows and new rows are exchangeable.
+    Promise: coverage ≥ 1-α, whatever the confounding, marginally over calibration and new rows.
 
     Parameters
     ----------
     base, score, calibration, alpha, outcome_range, outcome_values, random_state
         As in `Naive`.
     base_on : {"observational", "centred", "trial", "weighted", "grounded"}
-        What the base model learns from. "centred": observational rows, less its mean error on the trial; the new row
-        counts in that mean, so that all trial rows calibrate as before (`confide.conformal.centred`). Absolute
-        residuals only; without observational rows it does what `naive` does, with a warning. "trial": the trial's fit
-        rows. "weighted": both, weighed by a density ratio (`ClassifierRatio`). "grounded": observational rows,
-        corrected by a ridge regression on the trial's fit rows. With these three only the other trial rows calibrate.
+        What the base model is trained on. "centred": observational rows, minus its mean error on the trial. The new row
+        counts in that mean, so that all trial rows calibrate, without a hold-out set (`confide.conformal.centred`);
+        absolute residuals only; without observational rows it does what `naive` does, with a warning. "trial": the
+        trial's fit rows. "weighted": both, weighted by a density ratio (`ClassifierRatio`). "grounded": observational
+        rows, corrected by a ridge regression on the trial's fit rows. With these three only the other trial rows
+        calibrate.
     """
 
     _needs: ClassVar = {"trial": 1, "observational": 1}
@@ -115,7 +117,7 @@ class Transfer(ArmEstimator):
         return Intervals(below.lower, above.upper)
 
     def offsets(self) -> tuple[float, float]:
-        """Return how far all intervals reach below and above the base model's prediction."""
+        """Return how far intervals reach below and above the base model's prediction."""
         if self.centred_ is None:
             return super().offsets()
         below, above = self.centred_.quantiles(self.alpha)

@@ -6,15 +6,16 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from confide.methods._arm import Arm, Weighted, weighs_outcome
+from confide.data.splits import Rows, join, split
+from confide.methods.weighted import Weighted, weighs_outcome
 from confide.ratio import ClassifierRatio, PropensityRatio, check_ratio
 from confide.ratio.propensity import logistic_regression, without
-from confide.splits import Rows, join, split
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from confide.conformal import Calibration
+    from confide.methods.arm import Arm
 
 
 class WCP(Weighted):
@@ -22,8 +23,8 @@ class WCP(Weighted):
 
     Promise: coverage ≥ 1-α-½E|w-ŵ/Eŵ|, means over the arm's observational rows, w = P(t)/e(x) of mean 1 and ŵ its
     estimate, only if there is no hidden confounding and the covariates of trial and observational rows agree. A
-    common factor of ŵ changes nothing. With hidden confounding it covers less, which is why it is here: it shows
-    what the observational data alone would claim.
+    common factor of ŵ changes nothing. With hidden confounding its coverage is lower. It is included as a
+    baseline: it shows what the observational data alone would claim.
 
     Parameters
     ----------
@@ -32,7 +33,7 @@ class WCP(Weighted):
     ratio : density ratio or name, default None
         A ratio on covariates. None: `PropensityRatio`, logistic regression on the observational fit rows of
         all arms, for which ``fit`` needs ``population``. Without a population the arm's trial covariates
-        stand in for it, and a logistic classifier tells them from the arm's observational ones.
+        replace it: a logistic classifier separates them from the arm's observational covariates.
     """
 
     _needs: ClassVar = {"observational": 2}
@@ -94,5 +95,5 @@ def _fit_rows_of_all_arms(arm: Arm, fit: Rows) -> NDArray[np.float64]:
 
 
 def _logistic_contrast() -> ClassifierRatio:
-    """Return the ratio that stands in for the propensity where only the trial shows the population."""
+    """Return the ratio that replaces the propensity if only the trial represents the population."""
     return ClassifierRatio(logistic_regression(), on="x")

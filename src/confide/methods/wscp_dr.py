@@ -6,25 +6,26 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from confide.checks import suggest
+from confide.base.validation import suggest
+from confide.conformal.grid import widened_range
+from confide.conformal.intervals import Intervals, IntervalSets
 from confide.conformal.quantile import Calibration, check_alpha, rows_needed
-from confide.conformal.transductive import widened_range
-from confide.ends import IntervalEnds
-from confide.intervals import Intervals, IntervalSets
-from confide.methods._arm import Arm, ArmEstimator
+from confide.methods.base import ArmEstimator
+from confide.models.interval_ends import IntervalEnds
+from confide.models.scores import raised_scores
 from confide.ratio import ClassifierRatio
-from confide.scores import raised_scores
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from confide.splits import Rows
+    from confide.data.splits import Rows
+    from confide.methods.arm import Arm
 
 TARGETS = ("interval", "outcome")
 
 
 class WSCPDR(ArmEstimator):
-    """Weighted intervals at the trial's rows, whose ends are then regressed on the covariates.
+    """Weighted intervals at the trial's rows (stage 1), whose ends are then regressed on the covariates (stage 2).
 
     First stage: a base model and calibration on observational rows, weighted by r̂(x, y); at a trial row the
     outcome, and so its own weight, is known, which gives an interval C. Second stage: the ends of C are
@@ -50,22 +51,22 @@ class WSCPDR(ArmEstimator):
     exact : bool
         Whether the second stage calibrates on trial rows. If not, all trial rows train the ends.
     target : {"interval", "outcome"}
-        What the second stage must cover.
+        What the second stage is calibrated to contain: the first stage's interval, or the outcome.
     levels : (float, float), default None
-        α₁ and α₂, the levels of the two stages. None: alpha in both, as the paper. `with_alpha` moves both
-        in step with alpha.
+        α₁ and α₂, the levels of the two stages. None: alpha in both, as the paper. `with_alpha` scales both
+        in proportion to alpha.
     second_stage : regressor, default None
-        What the ends are regressed with; None is `confide.learners.AutoRegressor`.
+        The regressor of the ends; None is `confide.models.auto.AutoRegressor`.
     refit : bool
         Refit the base model for each trial row on all observational rows and that row, as Algorithm 3 is
-        written. Observational rows then fit and calibrate, so that the promise of ``target="interval"`` is not
-        proved; that of ``target="outcome"`` stands.
+        written. Observational rows then both fit and calibrate, so that the promise of ``target="interval"`` is not
+        proved; the promise of ``target="outcome"`` holds.
 
     Attributes
     ----------
     ends_ : IntervalEnds
-        The regressors of the ends; ``ends_.capped_`` counts infinite ends that were learnt from as the
-        domain's.
+        The regressors of the ends; ``ends_.capped_`` is the number of infinite ends that were replaced by
+        the domain's end for training.
     """
 
     _needs: ClassVar = {"observational": 2, "trial": 2}
@@ -121,7 +122,7 @@ class WSCPDR(ArmEstimator):
         self.first_stage_: Calibration = self._calibrate(calibration, weighted=True)
         self.end_rows_ = trial_fit if self.exact else arm.trial
         self.calibration_rows_ = trial_calibration
-        # Infinite ends are learnt from as the domain's: calibration rows must have no part in it.
+        # Infinite ends are replaced by the domain's ends, which must not depend on calibration rows.
         learnt_from = np.concatenate([arm.observational.y, self.end_rows_.y])
         self.domain_ = widened_range(learnt_from, self.outcome_range_)
         self.refits_ = None
@@ -132,13 +133,13 @@ class WSCPDR(ArmEstimator):
         self._second_stage()
 
     def at(self, alpha: Any) -> Self:
-        """Return a copy at another level: the base model and the ratio are kept, the ends regressed anew."""
+        """Return a copy at another level: the base model and the ratio are kept, the ends are regressed again."""
         other = super().at(alpha)
         other._second_stage()  # noqa: SLF001  (our own copy)
         return other
 
     def set_alpha(self, alpha: Any) -> None:
-        """Set the level; given levels move in step with it."""
+        """Set the level; the given ``levels`` are scaled in proportion."""
         if refusal := self.why_not_at(alpha):
             raise ValueError(refusal)
         if self.levels is not None:
@@ -148,7 +149,7 @@ class WSCPDR(ArmEstimator):
         super().set_alpha(alpha)
 
     def why_not_at(self, alpha: Any) -> str | None:
-        """Return why given levels cannot move in step with alpha so far."""
+        """Return why the given ``levels`` cannot be scaled to this alpha; None if they can."""
         if self.levels is None:
             return None
         largest = max(check_alpha(level, "levels") for level in self._stage_alphas())
@@ -160,11 +161,11 @@ class WSCPDR(ArmEstimator):
         )
 
     def _holds_intervals(self) -> bool:
-        """Return whether the second stage must hold the first's intervals at calibration rows."""
+        """Return whether stage 2 is calibrated to contain stage 1's intervals."""
         return self.exact and self.target == "interval"
 
     def _second_stage(self) -> None:
-        """Regress the ends of the first stage's intervals, and calibrate them where the method is exact."""
+        """Regress the ends of the first stage's intervals, and calibrate them if the method is exact."""
         self.ends_ = IntervalEnds(self.ends_.regressor, self.ends_.seed)
         self.ends_.fit(self.end_rows_.X, self._first_stage(0), self.domain_)
         rows = self.calibration_rows_
@@ -184,7 +185,7 @@ class WSCPDR(ArmEstimator):
         return self._clip(self.score_.interval(prediction, quantile))
 
     def _refit_at(self, arm: Arm, rows: Rows) -> tuple[NDArray[np.float64], list[tuple[Calibration, float]]]:
-        """Return, for each row, its prediction and calibration by a base model that has seen it."""
+        """Return, per row, its prediction and calibration by a base model trained with that row."""
         observational = arm.observational
         weights = self._weigh(observational.X, observational.y)
         predictions, calibrations = [], []
@@ -226,7 +227,7 @@ class WSCPDR(ArmEstimator):
         return np.maximum(lower - values, values - upper) <= self._offset()
 
     def shortage(self) -> str | None:
-        """Return why all intervals are infinite; inexact ones never are for want of rows."""
+        """Return why all intervals are infinite; inexact ones never are for lack of rows."""
         if not self.exact or self._offset() < np.inf:
             return None
         rows, infinite = len(self.calibration_.scores), int((self.calibration_.scores == np.inf).sum())

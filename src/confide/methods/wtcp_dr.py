@@ -7,25 +7,27 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from confide.checks import suggest
+from confide.base.rounding import ROUNDING
+from confide.base.validation import suggest
+from confide.conformal.grid import rows_at_once
+from confide.conformal.intervals import IntervalSets
 from confide.conformal.lines import solve_lines
 from confide.conformal.quantile import level
-from confide.conformal.transductive import rows_at_once
-from confide.intervals import IntervalSets
-from confide.learners import settled
-from confide.methods._arm import Arm, Weighted, weighs_outcome
-from confide.ratio import ClassifierRatio, check_seen
-from confide.refits import SLACK, Refits, for_each, refitted_set, refitted_values
-from confide.rounding import ROUNDING
+from confide.methods.weighted import Weighted, weighs_outcome
+from confide.models.base_model import settled
+from confide.models.refits import SLACK, Refits, for_each, refitted_set, refitted_values
+from confide.ratio import ClassifierRatio
+from confide.ratio.registry import check_seen
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from confide.conformal import Calibration
-    from confide.smoothers import RefittedSmoother
+    from confide.methods.arm import Arm
+    from confide.models.smoothers import RefittedSmoother
 
 RATIO_ROWS = ("fit", "all")
-# Error of a set's ends as a share of the searched range: where a candidate costs a look-up, and where it costs a refit.
+# Error of a set's ends as a share of the searched range: if a candidate costs a look-up, and if it costs a refit.
 TOLERANCE = 1e-6
 REFIT_TOLERANCE = 1e-2
 
@@ -33,11 +35,11 @@ REFIT_TOLERANCE = 1e-2
 class WTCPDR(Weighted):
     """Base model and calibration on observational rows, weighted by the joint density ratio r̂(x, y).
 
-    A new row's own weight depends on its unknown outcome, so each candidate outcome is asked whether it is in
-    the set. Trial rows train the ratio and nothing else.
+    A new row's own weight depends on its unknown outcome, so each candidate outcome is tested for membership
+    in the set. Trial rows train the ratio and nothing else.
 
     Promise: coverage ≥ 1-α-Δ, Δ = ½·E|r - r̂/E r̂| over observational rows; without ``outcome_range`` up to
-    2/(m+1) less. Candidates are asked on a grid and every change between neighbours is bisected: a component
+    2/(m+1) less. Candidates are tested on a grid and every change between neighbours is bisected: a component
     narrower than the grid, away from the base model's prediction, can be missed.
 
     Parameters
@@ -47,28 +49,28 @@ class WTCPDR(Weighted):
     outcome_range : (float, float), default None
         Declared bounds of the outcome, and the range that is searched. None: the range of the arm's outcomes
         in both sources, a tenth wider on each side; this may cost up to 2/(m+1) of coverage, m the number of
-        trial rows. An infinite bound is searched like none.
+        trial rows. An infinite bound is treated like none.
     ratio : density ratio or name, default None
         None: `ClassifierRatio`. A ratio on covariates alone needs no candidates, unless each costs a refit: its
         intervals are exact and may be infinite.
     refit : bool
         False (the split form): the base model learns from the observational fit rows, once. True (Algorithm 2): it
-        learns from all observational rows and (x_new, ȳ), anew for each candidate ȳ.
+        is fitted on all observational rows and (x_new, ȳ), again for each candidate ȳ.
 
-        Least squares, ridge, kernel ridge, k-nearest neighbours and a mean, also behind transformers that never look
-        at y, are solved in closed form: exact, in milliseconds. Any other base model, and any other score than
-        "absolute", is refitted over a coarse scan and a bisection of every change, about 13 times a row; such sets are
-        marked as approximate, and early stopping is turned off. ``base=None`` chooses its model and penalty once, on
-        the fit rows.
+        Least squares, ridge, kernel ridge, k-nearest neighbours and a mean, also after transformers that never use y,
+        are solved in closed form: exact, in milliseconds. Any other base model, and any other score than "absolute",
+        is refitted over a coarse scan and a bisection of every change, about 13 times per row; such sets are marked as
+        approximate, and early stopping is turned off. ``base=None`` chooses its model and penalty once, on the fit
+        rows.
     ratio_rows : {"fit", "all"}
-        Which observational rows train the ratio. "all", the letter of Algorithm 2: all of them, and with
-        ``refit=True`` all of them calibrate; no promise is proved, but for a ratio that learns
-        nothing and a base model that is given, not chosen.
+        Which observational rows train the ratio. "all", as Algorithm 2 is written: all of them, and with
+        ``refit=True`` all of them calibrate. No promise is proved then, except for a ratio that learns
+        nothing with a base model that is given, not chosen.
     tolerance : float, default None
-        Error of a set's ends as a share of the searched range; ends are rounded outwards. None: 1e-6, and 1e-2 where
+        Error of a set's ends as a share of the searched range; ends are rounded outwards. None: 1e-6, and 1e-2 if
         each candidate costs a refit.
     n_jobs : int, default None
-        New rows refitted at the same time, as in joblib, whose backend may be a cluster.
+        Number of new rows refitted in parallel, as in joblib, whose backend may be a cluster.
     """
 
     _needs: ClassVar = {"observational": 2, "trial": 1}
@@ -116,7 +118,7 @@ class WTCPDR(Weighted):
         if self.refit and self.base is None and self.score != "absolute":
             raise ValueError(
                 f"refit=True with score={self.score!r} needs a base model: the automatic one chooses by squared error. "
-                "Give base=HistGradientBoostingRegressor(), for one."
+                "Give one, such as base=HistGradientBoostingRegressor()."
             )
         fit, calibration = arm.split_observational()
         ratio = ClassifierRatio() if self.ratio is None else self.ratio
@@ -134,7 +136,7 @@ class WTCPDR(Weighted):
         if self.ratio_rows == "all":
             fit, calibration = fit[np.zeros(len(fit), dtype=bool)], arm.observational
         self.base_ = self.score_.learn(base, arm.observational, self.alpha, arm.base_seed)
-        # Scores of a base model that has seen these rows: where refits begin to search, and no more.
+        # In-sample scores of the base model: only the starting point of the search by refits.
         self.calibration_ = self._calibrate(calibration, weighted=True)
         self.refits_ = Refits.of(
             fit,
@@ -165,7 +167,7 @@ class WTCPDR(Weighted):
         return IntervalSets.concatenate([self._sets_of_lines(chunk, self.refits_, smoother) for chunk in chunks])
 
     def _sets_without_refits(self, X: NDArray[np.float64]) -> IntervalSets:
-        # A new row's weight only raises the quantile, so what a weight of 0 lets in is in.
+        # A new row's weight only raises the quantile, so outcomes that are inside at weight 0 are inside.
         return self._search(X, self.calibration_.quantile(self.alpha, 0.0), self._tolerance(TOLERANCE))
 
     def _sets_of_lines(self, X: NDArray[np.float64], refits: Refits, smoother: RefittedSmoother) -> IntervalSets:
@@ -176,14 +178,14 @@ class WTCPDR(Weighted):
             refits.weights,
             lambda rows, y: self._weigh(X[rows], y) if weights is None else weights[rows],
             self.alpha,
-            # With a weight of its own that does not depend on y, nothing is searched and nothing needs bounds.
+            # If its own weight does not depend on y, there is no search and no need of bounds.
             self.grid_ if weights is None else np.array(self.outcome_range_ or (-np.inf, np.inf)),
             tolerance=self._tolerance(TOLERANCE) * float(np.ptp(self.grid_)),
             slack=refits.slack,
         )
 
     def _sets_by_refits(self, X: NDArray[np.float64], refits: Refits) -> IntervalSets:
-        """Return the sets by refits, which begin at the ends that the base model would have without any."""
+        """Return the sets by refits; the search begins at the ends of the interval without refits."""
         points = self.score_.point(self._predict_base(X))
         domain = (float(self.grid_[0]), float(self.grid_[-1]))
         tolerance = self._tolerance(REFIT_TOLERANCE) * (domain[1] - domain[0])
@@ -212,5 +214,5 @@ class WTCPDR(Weighted):
         return "the whole searched range" if weighs_outcome(self.ratio_) else super()._reach()
 
     def searches(self) -> bool:
-        """Return whether the ratio changes with the outcome, so that candidates must be asked."""
+        """Return whether the ratio changes with the outcome, so that candidates must be searched."""
         return weighs_outcome(self.ratio_) and self.outcome_values_ is None

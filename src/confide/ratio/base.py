@@ -9,9 +9,9 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from confide.checks import suggest
+from confide.base.threads import threads_for
+from confide.base.validation import suggest
 from confide.conformal.quantile import check_weights
-from confide.threads import threads_for
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -23,21 +23,21 @@ class DensityRatio(BaseEstimator, ABC):
     """Ratio of the density of numerator rows to that of denominator rows.
 
     Rows are the encoded covariates, then the outcome as the last column. ``on`` says which of them the ratio
-    looks at: "xy" both, "x" the covariates only, "y" the outcome only. A family fills in `_fit` and `_ratio`,
-    which see those columns alone; this class checks what goes in and what comes out.
+    uses: "xy" both, "x" the covariates only, "y" the outcome only. A family fills in `_fit` and `_ratio`,
+    which get those columns only; this class checks the input and the output.
 
     Attributes
     ----------
     limits_ : (float, float)
-        Bounds that r̂ is kept within.
+        Bounds that r̂ is clipped to.
     clipped_ : int
-        How many of the rows of fit are at one of them.
+        Number of training rows whose ratio is at one of the bounds.
     """
 
     on: str
-    # Whether r̂ is to be relied on only at rows that did not fit it.
+    # Whether r̂ is reliable only at rows that it was not fitted on.
     unseen_only = False
-    # r̂ is kept within these limits; a family that clips sets them in `_fit`.
+    # r̂ is clipped to these limits; a family that clips sets them in `_fit`.
     limits_: tuple[float, float]
 
     def fit(self, numerator: ArrayLike, denominator: ArrayLike) -> Self:
@@ -60,7 +60,7 @@ class DensityRatio(BaseEstimator, ABC):
         return self
 
     def predict(self, rows: ArrayLike) -> NDArray[np.float64]:
-        """Return r̂, one finite value ≥ 0 a row."""
+        """Return r̂, one finite value ≥ 0 per row."""
         check_is_fitted(self, "n_columns_")
         rows = np.asarray(rows, dtype=np.float64)
         if rows.ndim != 2 or rows.shape[1] != self.n_columns_:
@@ -71,7 +71,7 @@ class DensityRatio(BaseEstimator, ABC):
         with threads_for(len(rows)):
             ratio = check_weights(self._ratio(rows[:, self._columns()]), f"{type(self).__name__}'s ratio")
         if ratio.shape != (len(rows),):
-            raise ValueError(f"a density ratio must give one value a row, got shape {ratio.shape}.")
+            raise ValueError(f"a density ratio must give one value per row, got shape {ratio.shape}.")
         return ratio
 
     def _count_clipped(self, rows: NDArray[np.float64]) -> int:

@@ -1,4 +1,4 @@
-"""Density ratios by telling trial rows from observational rows."""
+"""Density ratios by a classifier of trial rows against observational rows."""
 
 from __future__ import annotations
 
@@ -9,17 +9,19 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.neural_network import MLPClassifier
 
-from confide.learners import prepared, seeded, standardised
+from confide.data.splits import spawn_seeds
+from confide.models.fitting import seeded
+from confide.models.preprocessing import prepared, standardised
 from confide.ratio.base import DensityRatio
-from confide.splits import spawn_seeds
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-# r̂ is kept within these constants, so that calibration rows and candidates share one function.
+# r̂ is clipped to these constants, so that calibration rows and candidates share one function.
 LIMITS = (1e-4, 1e4)
-# Of more observational rows than this many times the trial's, and than this many, a classifier sees a sample:
-# the trial's rows limit what it can learn, and among too many others it would not notice them.
+# If there are more observational rows than this many times the trial's, and more than this number, the classifier is
+# trained on a sample of them: the number of trial rows limits its accuracy, and among too many others it would ignore
+# them.
 ROWS_A_TRIAL_ROW = 50
 LEAST_ROWS = 5000
 
@@ -31,11 +33,11 @@ class ClassifierRatio(DensityRatio):
     ----------
     classifier : estimator, default None
         Anything with ``predict_proba``. None: a multilayer perceptron on standardised columns, as the paper,
-        with missing values imputed and marked. `confide.learners.AutoClassifier` chooses by cross-validation.
+        with missing values imputed and marked. `confide.models.auto.AutoClassifier` chooses by cross-validation.
     on : {"xy", "x", "y"}
-        What the ratio looks at.
+        Which columns the ratio uses.
     random_state : int, RandomState instance or None
-        Seeds the classifier where it has no seed of its own.
+        Seeds the classifier if it has no seed of its own.
     """
 
     def __init__(self, classifier: Any = None, on: str = "xy", *, random_state: Any = None) -> None:
@@ -61,13 +63,13 @@ class ClassifierRatio(DensityRatio):
 
     def _ratio(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
         probability = self.classifier_.predict_proba(rows)[:, 1]
-        with np.errstate(divide="ignore"):  # a certain trial row has an infinite ratio until it is clipped
+        with np.errstate(divide="ignore"):  # infinite before clipping, if p̂(observational|·) is 0
             ratio = self.factor_ * probability / (1 - probability)
         return np.asarray(np.clip(ratio, *self.limits_))
 
 
 def _is_balanced(classifier: Any) -> bool:
-    """Return whether the classifier already weighs both classes alike."""
+    """Return whether the classifier already gives both classes the same weight."""
     return any(
         value == "balanced"
         for name, value in classifier.get_params(deep=True).items()

@@ -9,22 +9,22 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.spatial.distance import cdist, pdist
 
-from confide.checks import check_positive
-from confide.learners import standardised
+from confide.base.validation import check_positive
+from confide.data.splits import spawn_seeds
+from confide.models.preprocessing import standardised
 from confide.ratio.base import DensityRatio
-from confide.splits import spawn_seeds
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-# Bandwidths tried, as multiples of the median distance between rows, and ridge penalties.
+# Default bandwidths, as multiples of the median distance between rows, and default ridge penalties.
 BANDWIDTHS = (0.1, 0.2, 0.4, 0.7, 1.0, 1.5, 2.5, 5.0)
 PENALTIES = tuple(10.0 ** np.linspace(-3, 1, 9))
-# densratio's bandwidths, for columns as they are.
+# densratio's bandwidths, for unscaled columns.
 RAW_BANDWIDTHS = PENALTIES
-# A relative ratio is kept this far below its ceiling 1/β, where the ratio itself would be infinite.
+# A relative ratio is clipped this far below its bound 1/β, where the ratio itself would be infinite.
 CEILING = 1 - 1e-3
 MEDIAN_ROWS = 1000
 UNDERFLOW = -150 * np.log(10)
@@ -34,7 +34,7 @@ FOLDS = 5
 
 
 class _Gaussian(DensityRatio):
-    """What the kernel families share: scaled columns, centres drawn from the numerator, a bandwidth."""
+    """Base class of the kernel families: scaled columns, centres sampled from the numerator, a bandwidth."""
 
     centers: int | Any
     sigma: float | Sequence[float] | None
@@ -79,7 +79,7 @@ class _Gaussian(DensityRatio):
 
 def _gaussian(squared_distances: NDArray[np.float64], sigma: float) -> NDArray[np.float64]:
     exponent = squared_distances * (-0.5 / sigma**2)
-    # What is below 10⁻¹⁵⁰ is 0: its products would be subnormal numbers, on which arithmetic is ten times slower.
+    # Values below 10⁻¹⁵⁰ become 0: their products would be subnormal, which makes arithmetic ten times slower.
     exponent[exponent < UNDERFLOW] = -np.inf
     return np.exp(exponent, out=exponent)
 
@@ -89,7 +89,7 @@ class KernelRatio(_Gaussian):
 
     RuLSIF estimates r_β = r/(βr + 1-β), which is bounded by 1/β, and not r; unless ``raw``, it is converted by
     r = (1-β)·r_β/(1-β·r_β). Bandwidth and penalty minimise the exact leave-one-out error, which has a closed
-    form: one eigendecomposition a bandwidth, one matrix product a penalty.
+    form: one eigendecomposition per bandwidth, one matrix product per penalty.
 
     Parameters
     ----------
@@ -100,11 +100,11 @@ class KernelRatio(_Gaussian):
     penalty : float or sequence of floats, default None
         Ridge penalty λ, or those to choose from. None: nine values from 10⁻³ to 10.
     centers : int or (k, columns) array
-        How many numerator rows become kernel centres, or the centres themselves.
+        Number of numerator rows that become kernel centres, or the centres themselves.
     on : {"xy", "x", "y"}
-        What the ratio looks at.
+        Which columns the ratio uses.
     raw : bool
-        Columns as they are and r_β as it is, which is what the package densratio returns.
+        Use unscaled columns and return r_β itself, as the package densratio does.
     random_state : int, RandomState instance or None
         Chooses the centres.
     """
@@ -168,14 +168,14 @@ def _check_beta(beta: Any) -> float:
 def leave_one_out_errors(
     top: NDArray[np.float64], bottom: NDArray[np.float64], beta: float, penalties: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return the leave-one-out error of least-squares ratio matching, one value a penalty.
+    """Return the leave-one-out error of least-squares ratio matching, one value per penalty.
 
     Pair i leaves out the i-th numerator row φ (a row of ``top``) and the i-th denominator row ψ (of ``bottom``)
-    at once. With A = λI + the second-moment matrices of all rows, rescaled to one row less, leaving out is
+    at once. With A = λI + the second-moment matrices of all rows, rescaled to one row fewer, leaving out is
 
         θ₋ᵢ = (A - uuᵀ - vvᵀ)⁻¹ h₋ᵢ,   u = φ√(β/(n-1)),  v = ψ√((1-β)/(m-1)),
 
-    two rank-one steps back, so that one eigendecomposition of A serves every pair and every penalty. Negative
+    two rank-one downdates, so that one eigendecomposition of A serves every pair and every penalty. Negative
     coefficients become 0, as in the fit. The error is the mean of ½β·r̂(φ)² + ½(1-β)·r̂(ψ)² - r̂(φ).
     """
     n, m = len(top), len(bottom)
@@ -220,7 +220,7 @@ class KLIEP(_Gaussian):
     sigma, centers, on, random_state
         As in `KernelRatio`.
     steps : int
-        Most steps of the fit, which stops earlier where it no longer moves.
+        Largest number of steps; the fit stops earlier when it has converged.
     """
 
     def __init__(
@@ -247,7 +247,7 @@ class KLIEP(_Gaussian):
     def _held_out_likelihood(self, top: Any, bottom: Any, sigma: float) -> float:
         """Return the log likelihood of held-out numerator rows, the ratio scaled on held-out denominator rows.
 
-        Scaled on the rows it was fitted on, a narrow kernel between denominator rows would look splendid.
+        Scaled on the rows it was fitted on, a narrow kernel between denominator rows would look best.
         """
         top, bottom = _gaussian(top, sigma), _gaussian(bottom, sigma)
         folds = min(FOLDS, len(top), len(bottom))
@@ -263,7 +263,7 @@ class KLIEP(_Gaussian):
 
     def _maximise(self, top: NDArray[np.float64], means: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the kernel weights: a mixture over kernels of mean 1 on the denominator rows."""
-        reachable = means > 1e-12  # a kernel that no denominator row feels has no finite weight
+        reachable = means > 1e-12  # a kernel far from all denominator rows has no finite weight
         components = top[:, reachable] / means[reachable]
         mixture = np.full(components.shape[1], 1 / max(components.shape[1], 1))
         for _ in range(self.steps):
@@ -286,8 +286,8 @@ class KLIEP(_Gaussian):
 class KernelMeanMatching(_Gaussian):
     """Weights that bring the denominator's kernel mean to the numerator's, extended to other rows.
 
-    Kernel mean matching gives a weight to each of its own denominator rows and says nothing of others. The
-    extension writes those weights as a sum of kernels by ridge regression and cuts it at 0.
+    Kernel mean matching gives a weight to each of its own denominator rows only. The extension
+    writes those weights as a sum of kernels by ridge regression, and sets negative values to 0.
 
     Parameters
     ----------
@@ -296,11 +296,11 @@ class KernelMeanMatching(_Gaussian):
     bound : float
         Largest weight.
     rows : int
-        Most denominator rows that are weighed; more are drawn from.
+        Largest number of denominator rows that get weights; of more, a random sample is used.
     penalty : float
         Ridge penalty of the extension.
     centers, on, random_state
-        As in `KernelRatio`; the centres serve the extension, half of them from each sample.
+        As in `KernelRatio`; the centres are those of the extension, half of them from each sample.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""The ratio of the outcome's two distributions, blind to covariates."""
+"""The ratio of the outcome's two marginal distributions, which ignores covariates."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from confide.checks import check_positive
+from confide.base.validation import check_positive
 from confide.ratio.base import DensityRatio
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ class NaiveBayesRatio(DensityRatio):
     Parameters
     ----------
     cells : int
-        Most distinct values that are counted one by one, and the number of cells otherwise.
+        Largest number of distinct values that are counted one by one; with more, the number of cells.
     smoothing : float
         Added to every count.
     """

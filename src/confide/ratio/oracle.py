@@ -1,4 +1,4 @@
-"""A density ratio that is known."""
+"""A density ratio given as a known function."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ class OracleRatio(DensityRatio):
     Parameters
     ----------
     function : callable
-        ``function(rows)`` returns r, one value ≥ 0 a row; rows are the covariates, then y (with ``on="x"``
+        ``function(rows)`` returns r, one value ≥ 0 per row; rows are the covariates, then y (with ``on="x"``
         the covariates alone).
     on : {"xy", "x", "y"}
-        What the function looks at.
+        Which columns the function gets.
     """
 
     def __init__(self, function: Callable[[NDArray[np.float64]], Any], on: str = "xy") -> None:

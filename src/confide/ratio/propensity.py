@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from sklearn.linear_model import LogisticRegression
 
-from confide.learners import standardised
+from confide.models.preprocessing import standardised
 from confide.ratio.base import DensityRatio
 from confide.ratio.classifier import LIMITS
 
@@ -21,8 +21,8 @@ class PropensityRatio(DensityRatio):
     """P(t)/e(x) = p(x)/p(x|t), with e(x) = P(T = t | x) by logistic regression (Lei and Candès).
 
     ``fit`` takes the covariates of the whole observational population as numerator and those of one arm as
-    denominator; the arm's rows must be among the population's. It looks at covariates only, and is therefore
-    blind to hidden confounding.
+    denominator; the arm's rows must be among the population's. It uses covariates only, and therefore cannot
+    correct hidden confounding.
     """
 
     on = "x"
@@ -41,18 +41,18 @@ class PropensityRatio(DensityRatio):
         if self.classifier_ is None:  # one arm is the whole population: e(x) = P(t) = 1
             return np.ones(len(rows))
         propensity = self.classifier_.predict_proba(rows)[:, 1]
-        with np.errstate(divide="ignore"):  # a row that cannot be in the arm, until it is clipped
+        with np.errstate(divide="ignore"):  # the ratio of a row that cannot be in the arm, before clipping
             ratio = self.share_ / propensity
         return np.asarray(np.clip(ratio, *self.limits_))
 
 
 def logistic_regression() -> Pipeline:
-    """Return logistic regression, iterated until it fits even a small arm among many other rows."""
+    """Return logistic regression with enough iterations to fit even a small arm among many other rows."""
     return standardised(LogisticRegression(max_iter=1000, tol=1e-8))
 
 
 def without(rows: NDArray[np.float64], removed: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the rows with each of the removed ones taken out once; all of them must be there."""
+    """Return the rows minus the removed ones, each taken out once; raise if one is not there."""
     waiting = Counter(row.tobytes() for row in np.ascontiguousarray(removed))
     kept = np.ones(len(rows), dtype=bool)
     for index, row in enumerate(np.ascontiguousarray(rows)):

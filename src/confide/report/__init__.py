@@ -1,6 +1,6 @@
-"""The report: one HTML page, which needs neither a network nor a server, with a model's answers and why to trust them.
+"""The report: one HTML page with a model's predictions and the evidence for them. It needs no network and no server.
 
-Nothing is computed here. What the page says is asked of the model, its diagnostics and the comparison on held-out rows.
+Nothing is computed here. The numbers come from the model, its diagnostics and the comparison on held-out rows.
 """
 
 from confide.report.evidence import Evidence

@@ -1,4 +1,4 @@
-"""The rows' own columns as a page holds them: as text, identifiers first, and as many as fit."""
+"""The rows' own columns as the page stores them: as text, identifiers first, as many as fit."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from confide import kinds
+from confide.data import kinds
 from confide.report.embed import as_json, packed
 
 if TYPE_CHECKING:
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 # Text that means a missing value.
 MISSING = frozenset(kinds.MISSING.to_pylist())
-# A number as Python and the page's JavaScript both read it: Python alone takes 2021_01 and other alphabets' digits.
+# A number that both Python and the page's JavaScript can read: only Python reads 2021_01 and other alphabets' digits.
 NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
-# What all own columns together may take of the page.
+# The most bytes of the page that these columns may take together.
 MOST_BYTES = 700_000
 
 
@@ -43,7 +43,7 @@ def fitting(table: pa.Table, covariates: Sequence[str]) -> tuple[list[dict[str, 
 
 
 def as_text(name: str, column: pa.ChunkedArray) -> list[str | None]:
-    """Return the values as text, None where one is missing; text as it was, what Arrow cannot write as Python does."""
+    """Return the values as text, None for missing ones. Text stays as it is; what Arrow cannot convert, Python does."""
     if kinds.is_category(column.type):
         column = column.cast(column.type.value_type)
     try:
@@ -54,13 +54,13 @@ def as_text(name: str, column: pa.ChunkedArray) -> list[str | None]:
 
 
 def is_numeric(values: list[str | None]) -> bool:
-    """Return whether all text that is not missing reads as a number, in Python and in the page."""
+    """Return whether all text that is not missing can be read as a number, in Python and in the page."""
     known = {value for value in values if value is not None and value not in MISSING}
     return bool(known) and all(NUMBER.fullmatch(value) and isfinite(float(value)) for value in known)
 
 
 def _smallest(values: list[str | None]) -> dict[str, Any]:
-    """Return a column of text as a list, or as its different values and each row's place among them."""
+    """Return a column of text as a list, or, if shorter, as its distinct values and each row's index into them."""
     different = list(dict.fromkeys(values))
     if len(different) > min(len(values) / 2, np.iinfo(np.uint16).max):
         return {"values": values}

@@ -1,4 +1,4 @@
-"""Data inside a page: numbers exactly, and text that cannot become markup."""
+"""Data inside a page: exact numbers, and text that cannot become markup."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-# Inside a script element these could end it or begin a comment; the last two end a line for some readers.
+# Inside a script element these could end it or begin a comment; some parsers take the last two for line ends.
 UNSAFE = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 
 
 def as_json(value: Any) -> str:
-    """Return JSON that may stand inside a script element, whatever text it holds."""
+    """Return JSON that is safe inside a script element, whatever text it contains."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     for sign, escaped in UNSAFE.items():
         text = text.replace(sign, escaped)
@@ -24,19 +24,19 @@ def as_json(value: Any) -> str:
 
 
 def packed(values: ArrayLike, kind: str = "<f8") -> str:
-    """Return numbers as base64 of their bytes, so that the page has the very same ones; NaN and ∞ included."""
+    """Return numbers as base64 of their bytes, so that the page has exactly the same ones, NaN and ∞ included."""
     return base64.b64encode(np.ascontiguousarray(values, dtype=kind).tobytes()).decode("ascii")
 
 
 class Pool:
-    """Columns of floats, each kept once however often it is asked for."""
+    """Columns of floats, each stored once, however often it is used."""
 
     def __init__(self) -> None:
         self.columns: list[str] = []
         self._places: dict[str, int] = {}
 
     def place(self, values: NDArray[np.float64]) -> int:
-        """Return the place of a column, which is added where it is new."""
+        """Return the index of a column; a new column is added."""
         column = packed(values)
         if column not in self._places:
             self._places[column] = len(self.columns)

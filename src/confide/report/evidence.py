@@ -1,35 +1,35 @@
-"""What speaks for a model: coverage on held-out rows of the trial, and the test for hidden confounding."""
+"""The evidence for a model: coverage on held-out rows of the trial, and the test for hidden confounding."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from confide.checks import examples
-from confide.confounding import ConfoundingTest, hidden_confounding_test
-from confide.counterfactual import CounterfactualIntervals
-from confide.diagnostics import name_and_promise
-from confide.held_out import HELD_OUT, Compared, compare, hold_out
+from confide.base.validation import examples
+from confide.compare import HELD_OUT, Compared, compare, hold_out
+from confide.data.arrow import is_frame, read_frame
+from confide.diagnostics.confounding_test import ConfoundingTest, hidden_confounding_test
+from confide.methods.promise import name_and_promise
 from confide.methods.registry import METHODS
 from confide.methods.registry import method as method_by_name
-from confide.tables import is_frame, read_frame
+from confide.model import CounterfactualIntervals
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from confide.study import Study
+    from confide.data.study import Study
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """What a study says of a model.
+    """The evidence that a study gives for a model.
 
     Attributes
     ----------
     compared : list of Compared
         Methods on held-out rows of the trial.
     held_out : str
-        Which rows these are, in words; or why there are none.
+        A sentence: which rows these are, or why there are none.
     tests : list of ConfoundingTest
         The test for hidden confounding, arm by arm.
     """
@@ -45,14 +45,14 @@ class Evidence:
         study: Study,
         random_state: int = 0,
         methods: Sequence[str] | None = None,
-        tell: Callable[[int], None] = lambda _: None,
+        report_progress: Callable[[int], None] = lambda _: None,
     ) -> Evidence:
-        """Ask a study. ``tell`` is called with 1 after each method.
+        """Measure methods on a study. ``report_progress`` is called with 1 after each method.
 
-        The model's own method is measured with all of the model's own parameters; the others with its encoder and the
-        outcome's bounds or values that it has, and else with their defaults. All are fitted anew.
+        The model's own method is measured with all of the model's parameters. The others get its encoder and its bounds
+        or values of the outcome, and their defaults for the rest. All are fitted again.
 
-        Refuses, with a ValueError, a study whose covariates are not those that the model was fitted on.
+        Raises a ValueError if the study's covariates are not those that the model was fitted on.
         """
         _check_covariates(model, study)
         arm = next(iter(model.arms_.values()))
@@ -72,18 +72,18 @@ class Evidence:
             said = f"The comparison is not possible: {error}"
         else:
             said = (
-                f"On {HELD_OUT:.0%} of the trial's rows ({len(test)}): each method, this report's too, was fitted anew "
-                "without them."
+                f"On {HELD_OUT:.0%} of the trial's rows ({len(test)}): each method, this report's too, was fitted "
+                "again without them."
             )
             for each in compare(kept, test, float(arm.alpha), random_state, names, models):
                 compared.append(each)
-                tell(1)
+                report_progress(1)
         X, y, treatment, trial = study
         return cls(compared, said, hidden_confounding_test(X, y, treatment, trial, random_state=random_state))
 
 
 def _check_covariates(model: CounterfactualIntervals, study: Study) -> None:
-    """Refuse a study of other columns than the model's: a model fitted on it is another model."""
+    """Refuse a study with other columns than the model's: a model fitted on it is another model."""
     remedy = "Give the tables that the model was fitted on, and name columns that identify rows (--id)."
     names = getattr(model.encoder_, "feature_names_in_", None)
     if names is None:

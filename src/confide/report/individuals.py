@@ -1,4 +1,4 @@
-"""The rows to answer for: as many of them as a page can hold, and counts over all."""
+"""The new rows with their predictions: as many as fit into a page, and counts over all."""
 
 from __future__ import annotations
 
@@ -11,40 +11,41 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from confide.answers import answers, beside
-from confide.formats import Batch, check_columns
-from confide.population import Look, PopulationWarning
-from confide.scale import Answered, covariates
-from confide.tables import is_frame, read_array, read_table
+from confide.data.arrow import is_frame, read_array, read_table
+from confide.data.files import Batch, check_columns
+from confide.diagnostics.covariate_shift import Look
+from confide.exceptions import PopulationWarning
+from confide.predict.answer import answers, beside
+from confide.predict.batches import Answered, covariates
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from numpy.typing import NDArray
 
-    from confide.counterfactual import CounterfactualIntervals
+    from confide.model import CounterfactualIntervals
 
 MOST_ROWS = 10_000
 
 
 @dataclass(frozen=True)
 class Individuals:
-    """New rows and a model's answers for them.
+    """New rows and a model's predictions for them.
 
     Attributes
     ----------
     carried : pyarrow.Table
         Their own columns; the first `MOST_ROWS` rows.
     covariates : list of str
-        Which of these columns the model reads; the others identify.
+        The columns that the model reads; the others identify rows.
     encoded : (n, d) array
-        The same rows as the arms take them.
+        The same rows, encoded for the arms.
     answers : pyarrow.Table
-        The model's answers for the same rows.
+        The model's predictions for the same rows.
     counted : Answered
         Counts over all rows.
     unlike : str or None
-        How all rows differ from the trial's.
+        How the rows, all of them, differ from the trial's.
     """
 
     carried: pa.Table
@@ -61,11 +62,11 @@ class Individuals:
         batches: Iterable[Batch],
         control: Any = None,
         source: str = "the table of new rows",
-        tell: Callable[[int], None] = lambda _: None,
+        report_progress: Callable[[int], None] = lambda _: None,
     ) -> Individuals:
-        """Ask the model about rows that come in batches; ``tell`` is called with the number of rows of each.
+        """Predict for rows that come in batches; ``report_progress`` is called with the number of rows of each batch.
 
-        Warns, a `PopulationWarning`, if the rows look unlike the trial's.
+        Warns with a `PopulationWarning` if the rows look unlike the trial's.
         """
         names = covariates(model)
 
@@ -73,11 +74,11 @@ class Individuals:
             check_columns(source, batch.read.column_names, names)
             return model.encode(batch.read.select(names))
 
-        return cls._gather(model, names, ((batch, encode(batch)) for batch in batches), control, tell)
+        return cls._gather(model, names, ((batch, encode(batch)) for batch in batches), control, report_progress)
 
     @classmethod
     def of_table(cls, model: CounterfactualIntervals, X: Any, control: Any = None) -> Individuals:
-        """Ask the model about a data frame, whose other columns are carried through, or about an array."""
+        """Predict for a data frame, whose other columns are carried through, or for an array."""
         if is_frame(X):
             table = read_table(X)
             return cls.of_batches(model, [Batch(table, table, 0)], control)
@@ -93,7 +94,7 @@ class Individuals:
         names: list[str],
         parts: Iterable[tuple[Batch, NDArray[np.float64]]],
         control: Any,
-        tell: Callable[[int], None] = lambda _: None,
+        report_progress: Callable[[int], None] = lambda _: None,
     ) -> Individuals:
         kept: list[tuple[pa.Table, NDArray[np.float64], pa.Table]] = []
         counted, look, held = [], Look.at_nothing(model.population_), 0
@@ -106,7 +107,7 @@ class Individuals:
             if rows:
                 kept.append((batch.carried.slice(0, rows), encoded[:rows], found.slice(0, rows)))
             held += rows
-            tell(len(encoded))
+            report_progress(len(encoded))
         if not held:
             raise ValueError("there are no rows to answer for; give at least one.")
         if unlike := model.population_.judge(look):

@@ -5,7 +5,7 @@
   const data = JSON.parse(document.getElementById("data").textContent);
   const $ = (id) => document.getElementById(id);
   const PAGE_ROWS = 25;
-  // So many rows are drawn one by one; more of them in so many groups.
+  // Up to MOST_SINGLE rows are drawn one by one; more rows in STEPS groups.
   const MOST_SINGLE = 250;
   const STEPS = 160;
   const EPSILON = Number.EPSILON;
@@ -38,7 +38,7 @@
   });
   const slides = data.levels.length > 0;
 
-  // Ends moved apart by offsets, rounded outwards and cut to the bounds: confide.intervals.moved_apart and clip.
+  // Ends moved apart by offsets, rounded outwards and cut to the bounds: confide.conformal.intervals.moved_apart and Intervals.clip.
   function movedApart(lower, upper, below, above, bounds) {
     const low = new Float64Array(n);
     const high = new Float64Array(n);
@@ -79,9 +79,9 @@
     };
   }
 
-  // What is asked for, and what follows from it.
+  // The reader's choices, and what follows from them.
 
-  // One sign a group, in filter, table and chart; who benefits is better off under the treated arm, who is harmed under the control.
+  // One sign per group, in filter, table and chart. Those who benefit are better under the treated arm, those harmed under the control.
   const DOWN = {
     draw(context, size) {
       const y = Math.sqrt(size / (Math.sqrt(3) * 3));
@@ -105,13 +105,13 @@
     sort: { key: "row", down: false },
     page: 0,
   };
-  let now; // intervals and groups at the level and contrast asked for
+  let now; // intervals and groups at the selected level and contrast
   let shown; // rows that pass filter and search, in order
 
   const alpha = () => (slides ? data.levels[state.level] : data.alpha);
 
-  // What is said of levels: of effects no percentage that is not theirs, and none as if promised where it is only asked for.
-  const outcomeLevel = () => `${percent(1 - alpha())} intervals${data.promised ? "" : " asked for"}`;
+  // Texts about levels. Effects get no percentage that is not theirs; a level that is only requested is not called promised.
+  const outcomeLevel = () => `${percent(1 - alpha())} intervals${data.promised ? "" : " requested"}`;
   const stepLevel = () => `each step at ${data.armAlpha}`;
 
   function effectsTitle(count) {
@@ -121,11 +121,11 @@
         ? `intervals ${rows}, ${stepLevel()}`
         : data.promised
           ? `${percent(1 - alpha())} intervals ${rows}`
-          : `intervals ${rows}, ${percent(1 - alpha())} asked for`;
+          : `intervals ${rows}, ${percent(1 - alpha())} requested`;
     return `Effect of ${contrastName()}: ${level}, sorted by predicted effect`;
   }
 
-  function levelsTold() {
+  function levelsText() {
     if (data.armAlpha === null) return `${outcomeLevel()}, effect of ${contrastName()}.`;
     return `outcomes: ${outcomeLevel()}; effect of ${contrastName()}: ${stepLevel()}.`;
   }
@@ -199,7 +199,7 @@
   // Text.
 
   // Decimals that show four digits of a typical outcome, and three of a typical effect and width. What is smaller than the
-  // outcomes by more than nine digits is taken for a rounding error.
+  // outcomes by more than nine digits is treated as a rounding error.
   function chooseDecimals() {
     const typical = (values, least) => {
       const sizes = values.flatMap((each) => Array.from(each.slice(0, 400), Math.abs)).filter((size) => size > least && size < Infinity);
@@ -216,7 +216,7 @@
   let formatter;
   const whole = new Intl.NumberFormat("en-US");
 
-  function told(value) {
+  function formatted(value) {
     if (Number.isNaN(value)) return NO_VALUE;
     if (value === Infinity) return "∞";
     if (value === -Infinity) return "−∞";
@@ -226,10 +226,10 @@
 
   // Ends of a discrete outcome are declared values, and those of its effects differences of them: written as such.
   const declared = new Intl.NumberFormat("en-US", { maximumSignificantDigits: 12, useGrouping: false });
-  const toldEnd = (value, exact) => (exact && Number.isFinite(value) ? declared.format(value + 0).replace("-", "−") : told(value));
-  function toldInterval(lower, upper, exact) {
+  const formattedEnd = (value, exact) => (exact && Number.isFinite(value) ? declared.format(value + 0).replace("-", "−") : formatted(value));
+  function formattedInterval(lower, upper, exact) {
     if (Number.isNaN(lower)) return "empty";
-    return exact && lower === upper ? toldEnd(lower, exact) : `${toldEnd(lower, exact)} to ${toldEnd(upper, exact)}`;
+    return exact && lower === upper ? formattedEnd(lower, exact) : `${formattedEnd(lower, exact)} to ${formattedEnd(upper, exact)}`;
   }
   const counted = (count, one, many = `${one}s`) => `${whole.format(count)} ${count === 1 ? one : many}`;
   const percent = (share) => `${Number((100 * share).toPrecision(10))} %`;
@@ -311,8 +311,8 @@
     $("page").textContent = `page ${whole.format(state.page + 1)} of ${whole.format(pages)}`;
     const needle = state.search.trim();
     const whose = `${state.group === "all" ? "" : ` ${surely(state.group)}`}${needle ? ` with “${needle}”` : ""}`;
-    const held = shown.length > rows.length ? ` The table has rows ${whole.format(first + 1)} to ${whole.format(first + rows.length)} of ${whole.format(shown.length)}, page ${whole.format(state.page + 1)}; the download has all.` : "";
-    $("status").textContent = `${whole.format(shown.length)} of ${counted(n, "row")}${whose} chosen; ${levelsTold()}${held}`;
+    const held = shown.length > rows.length ? ` The table shows rows ${whole.format(first + 1)} to ${whole.format(first + rows.length)} of ${whole.format(shown.length)}, page ${whole.format(state.page + 1)}; the download has all of them.` : "";
+    $("status").textContent = `${whole.format(shown.length)} of ${counted(n, "row")}${whose} selected; ${levelsText()}${held}`;
     for (const id of ["first", "previous"]) $(id).disabled = state.page === 0;
     for (const id of ["next", "last"]) $(id).disabled = state.page >= pages - 1;
   }
@@ -324,10 +324,10 @@
     const answered = now.answered[number];
     if (head.bar) cell.append(bar(row, scale));
     else if (kind === "row") cell.textContent = whole.format(row + 1);
-    else if (kind === "effect") cell.textContent = told(now.effects.point[row]);
-    else if (kind === "interval") cell.textContent = toldInterval(now.effects.lower[row], now.effects.upper[row], data.discrete.effects);
-    else if (kind === "point") cell.textContent = told(answered.point[row]);
-    else if (kind === "ends") cell.textContent = toldInterval(answered.lower[row], answered.upper[row], data.discrete.outcomes);
+    else if (kind === "effect") cell.textContent = formatted(now.effects.point[row]);
+    else if (kind === "interval") cell.textContent = formattedInterval(now.effects.lower[row], now.effects.upper[row], data.discrete.effects);
+    else if (kind === "point") cell.textContent = formatted(answered.point[row]);
+    else if (kind === "ends") cell.textContent = formattedInterval(answered.lower[row], answered.upper[row], data.discrete.outcomes);
     else if (kind === "group") {
       const group = GROUPS[now.group[row]];
       cell.append(element("span", `${group.sign} `, { ariaHidden: "true" }), group.says());
@@ -368,7 +368,7 @@
 
   // Charts.
 
-  // While it is printed, charts are as wide as a sheet of A4 has room for, whatever the window.
+  // In print, charts are as wide as an A4 page allows, whatever the window.
   const PAPER = 660;
   let paper = null;
 
@@ -379,7 +379,7 @@
     box.replaceChildren(chart);
   }
 
-  const middle = (values) => {
+  const median = (values) => {
     const sorted = Float64Array.from(values).sort();
     const half = sorted.length >> 1;
     return sorted.length % 2 ? sorted[half] : sorted[half - 1] === sorted[half] ? sorted[half] : (sorted[half - 1] + sorted[half]) / 2;
@@ -397,9 +397,9 @@
       const mine = rows.slice(from, to);
       return {
         rank: (from + to + 1) / 2,
-        point: middle(mine.map((row) => point[row])),
-        lower: middle(mine.map((row) => lower[row])),
-        upper: middle(mine.map((row) => upper[row])),
+        point: median(mine.map((row) => point[row])),
+        lower: median(mine.map((row) => lower[row])),
+        upper: median(mine.map((row) => upper[row])),
         group: now.group[mine[0]],
       };
     });
@@ -434,7 +434,7 @@
     const said = [];
     if (!rows.length) said.push("No row to draw.");
     else if (one) said.push(`Each line is one row’s interval, its mark the predicted effect: ${Object.keys(GROUPS).map((group) => `${GROUPS[group].sign} ${surely(group)}`).join(", ")}.`);
-    else said.push(`The band reaches from the lower to the upper ends, the line is the predicted effect; each step is the middle of about ${counted(Math.round(rows.length / steps), "row")}.`);
+    else said.push(`The band reaches from the lower to the upper ends, the line is the predicted effect; each step is the median of about ${counted(Math.round(rows.length / steps), "row")}.`);
     if (infinite) said.push(`${counted(infinite, "interval is", "intervals are")} infinite and drawn to the edge.`);
     if (rows.length < shown.length) said.push(`${counted(shown.length - rows.length, "interval is", "intervals are")} empty and not drawn.`);
     $("effects-note").textContent = said.join(" ");
@@ -443,14 +443,14 @@
 
   function effectNumbers(rows) {
     const head = element("tr");
-    for (const [text, kind] of [["place", ""], ["row", "n"], ["effect", "n"], ["lower end", "n"], ["upper end", "n"]]) head.append(element("th", text, { scope: "col", className: kind }));
+    for (const [text, kind] of [["position", ""], ["row", "n"], ["effect", "n"], ["lower end", "n"], ["upper end", "n"]]) head.append(element("th", text, { scope: "col", className: kind }));
     const places = rows.length ? [0, 0.1, 0.25, 0.5, 0.75, 0.9, 1] : [];
     const lines = places.map((share) => {
       const row = rows[Math.round(share * (rows.length - 1))];
       const line = element("tr");
       line.append(element("th", share === 0 ? "smallest effect" : share === 1 ? "largest effect" : `after ${percent(share)} of the rows`, { scope: "row" }));
-      const ends = ["lower", "upper"].map((end) => toldEnd(now.effects[end][row], data.discrete.effects));
-      for (const text of [whole.format(row + 1), told(now.effects.point[row]), ...ends]) line.append(element("td", text, { className: "n" }));
+      const ends = ["lower", "upper"].map((end) => formattedEnd(now.effects[end][row], data.discrete.effects));
+      for (const text of [whole.format(row + 1), formatted(now.effects.point[row]), ...ends]) line.append(element("td", text, { className: "n" }));
       return line;
     });
     const body = element("tbody");
@@ -473,7 +473,7 @@
       y: { label: null, domain: mine.map((each) => each.method) },
       marks: [
         Plot.ruleX([1 - data.alpha], { stroke: "var(--ink)", strokeDasharray: "5,4" }),
-        Plot.text([1 - data.alpha], { x: (share) => share, frameAnchor: "top", dy: -12, text: (share) => `asked for: ${percent(share)}`, fill: "var(--ink-2)" }),
+        Plot.text([1 - data.alpha], { x: (share) => share, frameAnchor: "top", dy: -12, text: (share) => `requested: ${percent(share)}`, fill: "var(--ink-2)" }),
         Plot.ruleY(mine, { y: "method", x1: "low", x2: "high", stroke: "var(--accent)", strokeWidth: 2.5 }),
         Plot.dot(mine, { y: "method", x: "coverage", r: 4.5, fill: "var(--accent)", stroke: "var(--card)" }),
       ],
@@ -484,7 +484,7 @@
   function drawWeights() {
     const bars = data.weights.flatMap((each) => [
       { place: each.arm + " rows", text: `${short(each.arm, 10)}: rows`, size: each.rows, colour: "var(--band)" },
-      { place: each.arm + " worth", text: `${short(each.arm, 10)}: worth`, size: each.worth, colour: "var(--accent)" },
+      { place: each.arm + " worth", text: `${short(each.arm, 10)}: n_eff`, size: each.worth, colour: "var(--accent)" },
     ]);
     const names = new Map(bars.map((each) => [each.place, each.text]));
     draw($("worth-chart"), () => ({
@@ -558,13 +558,13 @@
     setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
   }
 
-  // From what is asked for to what is seen.
+  // From the reader's choices to what is shown.
 
   function showNames() {
     for (const box of document.querySelectorAll("[data-side]")) box.textContent = sideName(box.dataset.side);
   }
 
-  // The slider moves intervals; what else the page says was made for the report's own level.
+  // The slider changes only the intervals; everything else on the page is for the report's own level.
   function showMoved() {
     for (const box of document.querySelectorAll(".moved")) {
       box.hidden = alpha() === data.alpha;
@@ -574,11 +574,11 @@
 
   function showCounts() {
     for (const box of document.querySelectorAll("[data-count]")) box.textContent = whole.format(now.counts[box.dataset.count]);
-    const told = $("alpha-told");
-    if (!told) return;
-    const fixed = data.armAlpha === null ? "" : `; effects stay, ${stepLevel()}`;
-    told.textContent = `α = ${alpha()}: ${outcomeLevel()}${fixed}`;
-    $("alpha").setAttribute("aria-valuetext", told.textContent);
+    const text = $("alpha-text");
+    if (!text) return;
+    const fixed = data.armAlpha === null ? "" : `; effects do not change, ${stepLevel()}`;
+    text.textContent = `α = ${alpha()}: ${outcomeLevel()}${fixed}`;
+    $("alpha").setAttribute("aria-valuetext", text.textContent);
   }
 
   function showRows() {

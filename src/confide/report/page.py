@@ -1,4 +1,4 @@
-"""The page itself: a model's answers, its promise and the evidence, put into one file."""
+"""The page itself: a model's predictions, its promise and the evidence, in one file."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
 from confide import __version__
-from confide.advice import advised, effect_promise
-from confide.answers import answer_columns, contrasts
-from confide.confounding import FEW_ROWS, LEAST_P_VALUE, LEVEL
-from confide.files import atomic_write
+from confide.base.atomic import atomic_write
+from confide.diagnostics.advice import advised, effect_promise
+from confide.diagnostics.confounding_test import FEW_ROWS, LEAST_P_VALUE, REJECTION_LEVEL
 from confide.methods.registry import ASSUMPTIONS, METHODS
-from confide.offsets import why_no_offsets
+from confide.predict.answer import answer_columns, contrasts
+from confide.predict.levels import why_no_offsets
 from confide.report.columns import fitting
 from confide.report.embed import as_json
 from confide.report.evidence import Evidence
 from confide.report.individuals import Individuals
-from confide.report.numbers import numbers_of
+from confide.report.packed_intervals import numbers_of
 from confide.report.parameters import changed_parameters
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Iterable, Sequence
 
-    from confide.counterfactual import CounterfactualIntervals
-    from confide.scale import Answered
-    from confide.study import Study
+    from confide.data.study import Study
+    from confide.model import CounterfactualIntervals
+    from confide.predict.batches import Answered
 
-# So many values of a discrete outcome are told one by one.
+# Up to this many values of a discrete outcome are listed one by one.
 MOST_LISTED = 10
 SCRIPTS = ("vendor/d3.min.js", "vendor/plot.umd.min.js", "page.js")
 LICENCES = {
@@ -56,26 +56,27 @@ def write_report(
     methods: Sequence[str] | None = None,
     random_state: int = 0,
 ) -> Answered:
-    """Write a report on a fitted model and new rows: one HTML file that needs no network; whole or not at all.
+    """Write a report on a fitted model and new rows: one HTML file that needs no network.
 
-    The page holds the rows' own columns and answers: handle it as you handle the table.
+    The file is written completely or not at all. It contains the rows' own columns and predictions: handle it with the
+    same care as the table.
 
     Parameters
     ----------
     path : path
-        Where the page goes.
+        Where the page is written.
     model : CounterfactualIntervals
         Fitted.
     X_new : frame or (n, d) array
-        New rows, at least one. Columns of a frame that are no covariates identify the rows and are carried through.
-        The page holds the first 10,000 rows, and counts over all.
+        New rows, at least one. Columns of a frame that are not covariates identify the rows and are carried through.
+        The page contains at most the first 10,000 rows, and counts over all.
     study : Study, default None
-        What the model was fitted on. With it the page has coverage on held-out rows of the trial, which fits every
-        method anew, and the test for hidden confounding.
+        What the model was fitted on. With it the page has coverage on held-out rows of the trial, for which every
+        method is fitted again, and the test for hidden confounding.
     control : label, default None
         Treatment that the others are compared with; None: the first in order.
     lower_is_better : bool, default False
-        Whether a smaller outcome is the better one, which decides what benefits and what harms.
+        Whether a smaller outcome is better. It decides who benefits and who is harmed.
     methods : sequence of str, default None
         Methods that are measured on the held-out rows beside the model's own; None: all.
     random_state : int
@@ -84,7 +85,7 @@ def write_report(
     Returns
     -------
     Answered
-        How many rows there are, and on which side of 0 their effects' intervals.
+        The number of rows, and on which side of 0 their effect intervals lie.
     """
     individuals = Individuals.of_table(model, X_new, control)
     evidence = None if study is None else Evidence.of(model, study, random_state, methods)
@@ -101,7 +102,7 @@ def write_page(
     control: Any = None,
     lower_is_better: bool = False,
 ) -> None:
-    """Write the page of individuals, and of what speaks for the model, where that is known."""
+    """Write the page of individuals, with the evidence for the model if it is given."""
     reason = why_no_offsets(model, individuals.encoded)
     numbers, rows = numbers_of(model, individuals, control, reason)
     columns, left_out = fitting(individuals.carried.slice(0, rows), individuals.covariates)
@@ -149,7 +150,7 @@ def write_page(
         effect=model.effect,
         effect_promise=promised,
         evidence=evidence,
-        level=LEVEL,
+        level=REJECTION_LEVEL,
         few_rows=FEW_ROWS,
         least_p_value=LEAST_P_VALUE,
         left_out=left_out,
@@ -181,11 +182,11 @@ def _coverage(evidence: Evidence | None) -> list[dict[str, Any]]:
 
 
 def _listed(values: Iterable[float] | None) -> str:
-    """Return the values of an outcome in words, the first and the last of many; empty without any."""
-    told = [] if values is None else [f"{value:.12g}".replace("-", "−") for value in sorted(map(float, values))]
-    if len(told) > MOST_LISTED:
-        told = [*told[:3], "…", told[-1]]
-    return ", ".join(told)
+    """Return the values of an outcome as text, only the first and the last if there are many; empty without any."""
+    shown = [] if values is None else [f"{value:.12g}".replace("-", "−") for value in sorted(map(float, values))]
+    if len(shown) > MOST_LISTED:
+        shown = [*shown[:3], "…", shown[-1]]
+    return ", ".join(shown)
 
 
 @cache
@@ -195,7 +196,7 @@ def _read(name: str) -> str:
 
 @cache
 def _script(name: str) -> str:
-    """Return a script that may stand inside a script element."""
+    """Return a script that is safe inside a script element."""
     text = _read(name)
     if "</script" in text.lower() or "<!--" in text:
         raise RuntimeError(f"{name} would end its own script element.")
@@ -214,7 +215,7 @@ def _policy() -> str:
 
 
 def _resolved(promise: str) -> str:
-    """Return a promise that names another method's in full."""
+    """Return a promise in full, if it refers to another method's."""
     for name, record in METHODS.items():
         if promise.startswith(f"as {name};"):
             return promise.replace(f"as {name}", record.promise, 1)

@@ -1,24 +1,24 @@
-"""How an arm's parameters differ from those that its method's record speaks of."""
+"""How an arm's parameters differ from those that its method's record describes."""
 
 from __future__ import annotations
 
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from confide.diagnostics import registered
+from confide.methods.promise import registered
 from confide.methods.registry import method as method_by_name
 
 if TYPE_CHECKING:
-    from confide.methods._arm import ArmEstimator
+    from confide.methods.base import ArmEstimator
 
 # What every record leaves open: the level, the seed, the base model, and what is known of the outcome.
 OPEN = frozenset({"alpha", "random_state", "base", "outcome_range", "outcome_values"})
-# Values that Python writes in full; of any other only its class is told, which is the same in each process.
+# Values that are written in full; of any other only the class is shown, which is the same in each process.
 PLAIN = (str, int, float, type(None))
 
 
 def changed_parameters(arm: ArmEstimator) -> str:
-    """Return the parameters that are not the method's own, such as ``base_on='grounded'``; empty where all are."""
+    """Return the parameters that differ from the method's own, such as ``base_on='grounded'``; empty if none does."""
     record = registered(arm)
     if record is None:
         return ""
@@ -28,7 +28,7 @@ def changed_parameters(arm: ArmEstimator) -> str:
         for name, value in arm.get_params(deep=False).items()
         if name not in OPEN and not _alike(value, usual[name])
     }
-    return ", ".join(f"{name}={_told(value)}" for name, value in changed.items())
+    return ", ".join(f"{name}={_shown(value)}" for name, value in changed.items())
 
 
 def _alike(one: Any, other: Any) -> bool:
@@ -40,9 +40,9 @@ def _alike(one: Any, other: Any) -> bool:
     return all(_alike(value, theirs[name]) for name, value in mine.items())
 
 
-def _told(value: Any) -> str:
+def _shown(value: Any) -> str:
     if isinstance(value, Fraction):
         return f"{float(value):g}"
     if isinstance(value, (tuple, list)):
-        return f"({', '.join(map(_told, value))})"
+        return f"({', '.join(map(_shown, value))})"
     return repr(value) if isinstance(value, PLAIN) else type(value).__name__

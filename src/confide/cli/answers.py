@@ -1,0 +1,249 @@
+"""The commands that predict: run, predict and report."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from confide.cli.app import (
+    Alpha,
+    Categories,
+    Control,
+    Decimal,
+    Encoding,
+    Identifiers,
+    Json,
+    LowerIsBetter,
+    Observational,
+    OtherAlpha,
+    Outcome,
+    Seed,
+    Separator,
+    Treatment,
+    Trial,
+    Trust,
+    app,
+)
+from confide.cli.console import (
+    check_one_standard_input,
+    check_outputs,
+    notes,
+    print_answered,
+    print_json,
+    progress,
+    waiting,
+)
+from confide.cli.shared import dialect_of, fitted, read_tables
+
+if TYPE_CHECKING:
+    from confide.data.csv_files import Dialect
+    from confide.data.study import Study
+    from confide.model import CounterfactualIntervals
+
+
+@app.command(short_help="Fit on two files, answer for a third.")
+def run(
+    observational: Observational,
+    trial: Trial,
+    treatment: Treatment,
+    outcome: Outcome,
+    predict: Annotated[str | None, typer.Option(help="New rows to answer for; - is stdin.")] = None,
+    method: Annotated[str | None, typer.Option(help="One of `confide methods`; the default is confide's own.")] = None,
+    alpha: Alpha = 0.1,
+    id: Identifiers = None,  # noqa: A002  (the option's name)
+    category: Categories = None,
+    sep: Separator = None,
+    decimal: Decimal = ".",
+    encoding: Encoding = None,
+    out: Annotated[str, typer.Option(help="Output file for the intervals: CSV, Parquet or Arrow; - is stdout.")] = "-",
+    save: Annotated[str | None, typer.Option(help="Save the fitted model to this file.")] = None,
+    report: Annotated[str | None, typer.Option(help="Write a page with all answers, and why to trust them.")] = None,
+    lower_is_better: LowerIsBetter = False,
+    control: Control = None,
+    outcome_values: Annotated[
+        str | None, typer.Option(help="All values that the outcome can take, such as 0,1: answers keep to them.")
+    ] = None,
+    outcome_range: Annotated[
+        str | None, typer.Option(help="Bounds of the outcome, such as 0,100: answers keep within them.")
+    ] = None,
+    seed: Seed = 0,
+    as_json: Json = False,
+) -> None:
+    """Fit on two files, and answer for the people in a third."""
+    answering = predict is not None
+    _check_asked(predict, out, save, report, lower_is_better=lower_is_better)
+    check_outputs(out if answering else None, save, report, as_json=as_json, inputs=(observational, trial, predict))
+    check_one_standard_input(observational, trial, predict)
+    dialect = dialect_of(sep, decimal, encoding)
+    bounds = {"outcome_values": _numbers(outcome_values), "outcome_range": _numbers(outcome_range)}
+    with notes():
+        study = read_tables(observational, trial, treatment, outcome, id, category, dialect, predict)
+        model = fitted(study, method, alpha, seed, **bounds)
+        with waiting("computing the diagnostics"):
+            summary = model.summary()
+        answered = _answer(model, predict, out, control, dialect) if predict is not None else None
+        if save is not None:
+            model.save(save)
+        if report is not None and predict is not None:
+            _report(report, model, predict, study, control, seed, dialect, lower_is_better=lower_is_better)
+    if as_json:
+        record = {"summary": summary, "arms": model.diagnostics_, "answered": answered, "saved": save, "report": report}
+        print_json(record)
+        return
+    from confide.cli.text import covariate_line
+
+    screen = sys.stderr if answering and out == "-" else sys.stdout
+    typer.echo(f"{covariate_line(model.encoder_.columns_)}\n\n{summary}", file=screen)
+    if answered is not None:
+        print_answered(answered, out, screen)
+    if report is not None:
+        typer.echo(f"\nReport: {report}, to be opened in a browser.", file=screen)
+    if save is not None:
+        typer.echo(f"\nSaved as {save}. Next: confide predict {save} new.csv --out intervals.csv", file=screen)
+
+
+@app.command(short_help="Answer new rows with a saved model.")
+def predict(
+    model: Annotated[str, typer.Argument(help="A model that `confide run --save` saved.")],
+    new: Annotated[str, typer.Argument(help="New rows: CSV, Parquet or Arrow; - is stdin.")],
+    out: Annotated[str, typer.Option(help="Output file for the intervals; - is stdout.")] = "-",
+    alpha: OtherAlpha = None,
+    trust: Trust = None,
+    control: Control = None,
+    sep: Separator = None,
+    decimal: Decimal = ".",
+    encoding: Encoding = None,
+    as_json: Json = False,
+) -> None:
+    """Answer for new people with a saved model; files of any length, in constant memory."""
+    check_outputs(out, as_json=as_json, inputs=(model, new))
+    dialect = dialect_of(sep, decimal, encoding)
+    from confide import load
+
+    with notes():
+        with waiting("loading"):
+            loaded = load(model, trusted=trust or [])
+            loaded = loaded if alpha is None else loaded.with_alpha(alpha)
+        answered = _answer(loaded, new, out, control, dialect)
+    if as_json:
+        print_json({"answered": answered})
+    else:
+        print_answered(answered, out, sys.stderr if out == "-" else sys.stdout)
+
+
+@app.command(short_help="A page on a saved model's answers.")
+def report(
+    model: Annotated[str, typer.Argument(help="A model that `confide run --save` saved.")],
+    predict: Annotated[str, typer.Option(help="New rows: CSV, Parquet or Arrow; - is stdin.")],
+    out: Annotated[
+        str | None, typer.Option(help="Output file for the page; by default new.html for new.csv, in this folder.")
+    ] = None,
+    observational: Annotated[
+        str | None,
+        typer.Option(
+            help="The table that the model was fitted on; with it and the next three the page has "
+            "coverage and the test for hidden confounding."
+        ),
+    ] = None,
+    trial: Annotated[str | None, typer.Option(help="The trial that it was fitted on.")] = None,
+    treatment: Annotated[str | None, typer.Option(help="Column of the treatment.")] = None,
+    outcome: Annotated[str | None, typer.Option(help="Column of the outcome.")] = None,
+    id: Identifiers = None,  # noqa: A002
+    category: Categories = None,
+    sep: Separator = None,
+    decimal: Decimal = ".",
+    encoding: Encoding = None,
+    alpha: OtherAlpha = None,
+    trust: Trust = None,
+    control: Control = None,
+    lower_is_better: LowerIsBetter = False,
+    seed: Seed = 0,
+    as_json: Json = False,
+) -> None:
+    """Write a page on a saved model's answers, which opens in a browser and needs no network."""
+    given = [observational, trial, treatment, outcome]
+    if any(given) and not all(given):
+        raise typer.BadParameter("give --observational, --trial, --treatment and --outcome together, or none of them.")
+    for option, value in (("--id", id), ("--category", category)):
+        if value and not any(given):
+            raise typer.BadParameter(f"{option} is for --observational and --trial; give them too.")
+    # Named after the file of rows, so that it does not replace a page on other rows or that of `run --report`.
+    out = out or (f"{Path(predict).stem}.html" if Path(predict).is_file() else "report.html")
+    check_outputs(report=out, inputs=(model, predict, observational, trial))
+    check_one_standard_input(predict, observational, trial)
+    dialect = dialect_of(sep, decimal, encoding)
+    from confide import load
+
+    with notes():
+        study = None
+        if observational and trial and treatment and outcome:
+            study = read_tables(observational, trial, treatment, outcome, id, category, dialect)
+        with waiting("loading"):
+            loaded = load(model, trusted=trust or [])
+            loaded = loaded if alpha is None else loaded.with_alpha(alpha)
+        answered = _report(out, loaded, predict, study, control, seed, dialect, lower_is_better=lower_is_better)
+    if as_json:
+        print_json({"answered": answered, "report": out})
+    else:
+        print_answered(answered, out, sys.stdout)
+
+
+def _check_asked(predict: str | None, out: str, save: str | None, report: str | None, *, lower_is_better: bool) -> None:
+    """Raise for options of `run` that would give no output."""
+    if predict is None and save is None:
+        raise typer.BadParameter("give --predict, --save or both: otherwise there is no output.")
+    if out != "-" and predict is None:
+        raise typer.BadParameter("--out needs --predict: there are no rows to answer for.")
+    read_once = predict is None or predict == "-" or (Path(predict).exists() and not Path(predict).is_file())
+    if report is not None and read_once:
+        raise typer.BadParameter("--report needs --predict with a plain file: its rows are read twice.")
+    if lower_is_better and report is None:
+        raise typer.BadParameter("--lower-is-better is for a report: give --report.")
+
+
+def _report(
+    path: str,
+    model: CounterfactualIntervals,
+    source: str,
+    study: Study | None,
+    control: str | None,
+    seed: int,
+    dialect: Dialect,
+    *,
+    lower_is_better: bool,
+) -> Any:
+    """Write the page on a file's rows, with progress on a terminal; return the counts."""
+    from confide.data.files import read_batches
+    from confide.methods.registry import METHODS
+    from confide.report import Evidence, Individuals, write_page
+
+    with progress("rows answered", None) as advance:
+        individuals = Individuals.of_batches(model, read_batches(source, dialect), control, source, advance)
+    evidence = None
+    if study is not None:
+        with progress("methods on held-out rows", len(METHODS)) as advance:
+            evidence = Evidence.of(model, study, seed, report_progress=advance)
+    with waiting("writing the report"):
+        write_page(path, model, individuals, evidence, control=control, lower_is_better=lower_is_better)
+    return individuals.counted
+
+
+def _numbers(text: str | None) -> list[float] | None:
+    """Return the numbers of a list like 0,1."""
+    if text is None:
+        return None
+    try:
+        return [float(each) for each in text.split(",")]
+    except ValueError as error:
+        raise typer.BadParameter(f"{text!r} must be numbers with commas between them, such as 0,1.") from error
+
+
+def _answer(model: CounterfactualIntervals, source: str, out: str, control: str | None, dialect: Dialect) -> Any:
+    """Write the predictions for a file, with progress on a terminal; return the counts."""
+    from confide.predict.batches import answer_file
+
+    with progress("rows answered", None) as advance:
+        return answer_file(model, source, out, control=control, dialect=dialect, report_progress=advance)

@@ -1,0 +1,44 @@
+"""The application that commands register with, and the options that several of them have."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    help="Intervals for individual outcomes and effects, with the coverage each promises under hidden confounding.",
+)
+Observational = Annotated[str, typer.Option(help="The large observational table: CSV, Parquet or Arrow; - is stdin.")]
+Trial = Annotated[str, typer.Option(help="The randomised trial, with the same columns.")]
+Treatment = Annotated[str, typer.Option(help="Column of the treatment.")]
+Outcome = Annotated[str, typer.Option(help="Column of the outcome.")]
+Identifiers = Annotated[
+    list[str] | None, typer.Option("--id", help="Identifier: copied to the output and never a covariate; repeatable.")
+]
+Categories = Annotated[
+    list[str] | None,
+    typer.Option("--category", help="Column that is a category although its values look like numbers; repeatable."),
+]
+Separator = Annotated[
+    str | None,
+    typer.Option("--sep", help="Separator of CSV files; by default recognised from their first line."),
+]
+Decimal = Annotated[str, typer.Option(help="Decimal point of CSV files: . or ,")]
+Encoding = Annotated[str | None, typer.Option(help="Encoding of CSV files, such as latin-1; by default UTF-8.")]
+Control = Annotated[
+    str | None, typer.Option(help="Treatment that the others are compared with; by default the first in order.")
+]
+Alpha = Annotated[float, typer.Option(help="Miscoverage level: 0.1 for 90 % intervals.")]
+LowerIsBetter = Annotated[
+    bool, typer.Option("--lower-is-better", help="In the report a smaller outcome is the better one.")
+]
+OtherAlpha = Annotated[float | None, typer.Option(help="Another level than the model's.")]
+Trust = Annotated[
+    list[str] | None, typer.Option(help="Full name of a type that the model's file may hold; repeatable.")
+]
+Seed = Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Decides everything random.")]
+Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]

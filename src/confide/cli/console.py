@@ -1,0 +1,135 @@
+"""Helpers of all commands: checks of outputs, warnings as notes, progress, and results as text or JSON."""
+
+from __future__ import annotations
+
+import json
+import os
+import warnings
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+
+def check_outputs(
+    out: str | None = None,
+    save: str | None = None,
+    report: str | None = None,
+    *,
+    as_json: bool = False,
+    inputs: Sequence[str | None] = (),
+) -> None:
+    """Raise, before anything is computed, if an output cannot be written or would replace an input."""
+    from pathlib import Path
+
+    from confide.data.formats import STANDARD, format_of
+
+    if out is not None:
+        format_of(out)
+    if as_json and out == STANDARD:
+        raise typer.BadParameter("--json and the intervals cannot both go to standard output: name a file with --out.")
+    if report is not None and Path(report).suffix.lower() not in (".html", ".htm"):
+        raise ValueError(f"{report}: a report is a page; give it a name that ends in .html.")
+    read = {os.path.realpath(path) for path in inputs if path is not None and path != STANDARD}
+    taken: dict[str, str] = {}
+    for what, path in (("the intervals", out), ("the model", save), ("the report", report)):
+        if path is None or path == STANDARD:
+            continue
+        real, target = os.path.realpath(path), Path(path)
+        if real in taken:
+            raise ValueError(f"{path} cannot hold both {taken[real]} and {what}: name two files.")
+        if real in read:
+            raise ValueError(f"{path} is an input: name another file for the output.")
+        if target.is_dir() or not target.parent.is_dir() or not os.access(target.parent, os.W_OK):
+            raise ValueError(f"{path} cannot be written: its folder must exist and be writable, and it must be a file.")
+        taken[real] = what
+
+
+def check_one_standard_input(*paths: str | None) -> None:
+    """Raise if two files are to be read from standard input."""
+    if paths.count("-") > 1:
+        raise typer.BadParameter("only one of the files can come from standard input.")
+
+
+def print_answered(answered: Any, out: str, screen: Any) -> None:
+    """Print how many rows were predicted, and on which side of 0 their effects' intervals are."""
+    rows = "row" if answered.rows == 1 else "rows"
+    typer.echo(f"\n{answered.rows:,} {rows} answered{'' if out == '-' else f', in {out}'}.", file=screen)
+    for what, count in (("an outcome", answered.infinite), ("an effect", answered.infinite_effects)):
+        if count:
+            have = "has" if count == 1 else "have"
+            typer.echo(f"{count:,} of them {have} an infinite interval for {what}.", file=screen)
+    for (treated, control), sides in answered.signs.items():
+        typer.echo(
+            f"Effect of {treated} against {control}: its interval is above 0 for {sides['above']:,}, below 0 for "
+            f"{sides['below']:,}, neither for {sides['neither']:,}.",
+            file=screen,
+        )
+    if any(sides["above"] or sides["below"] for sides in answered.signs.values()):
+        typer.echo("The promise is for all rows together, not for those picked by their intervals.", file=screen)
+
+
+@contextmanager
+def notes() -> Iterator[None]:
+    """Show warnings as notes on stderr, each once, however many batches of rows raise it."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", UserWarning)
+        yield
+    for message in dict.fromkeys(str(each.message) for each in caught):
+        typer.echo(f"note: {message}", err=True)
+
+
+@contextmanager
+def waiting(what: str) -> Iterator[None]:
+    """Show on a terminal what is being computed."""
+    from confide.cli.text import console
+
+    errors = console(error=True)
+    if not errors.is_terminal:
+        yield
+        return
+    with errors.status(what):
+        yield
+
+
+@contextmanager
+def progress(what: str, total: int | None) -> Iterator[Callable[[int], None]]:
+    """Yield a function that advances a progress bar on stderr; silent if that is not a terminal."""
+    from rich.progress import MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    from confide.cli.text import console
+
+    errors = console(error=True)
+    if not errors.is_terminal:  # a bar that is disabled still ends in an empty line in older versions of rich
+        yield lambda _: None
+        return
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=errors, transient=True) as bar:
+        task = bar.add_task(what, total=total)
+        yield lambda count: bar.advance(task, count)
+
+
+def print_json(value: Any) -> None:
+    """Print records as JSON; numbers that JSON lacks, such as an infinite width, become text."""
+    typer.echo(json.dumps(_plain(value), ensure_ascii=False, indent=2, allow_nan=False))
+
+
+def _plain(value: Any) -> Any:
+    """Return records, labels and numbers as plain JSON values."""
+    from dataclasses import asdict, is_dataclass
+    from math import isfinite
+
+    if is_dataclass(value) and not isinstance(value, type):
+        return _plain(asdict(value))
+    if isinstance(value, dict):
+        return {
+            " vs ".join(map(str, key)) if isinstance(key, tuple) else str(key): _plain(v) for key, v in value.items()
+        }
+    if isinstance(value, list | tuple):
+        return [_plain(each) for each in value]
+    if hasattr(value, "item"):
+        value = value.item()
+    return str(value) if isinstance(value, float) and not isfinite(value) else value

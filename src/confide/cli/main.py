@@ -1,0 +1,76 @@
+"""The command line: files in, intervals out. Heavy imports live inside the commands, so that help is instant."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from typing import Annotated
+
+import typer
+
+from confide import __version__
+from confide.base.threads import wait_passively
+from confide.cli import answers, evidence, stories  # noqa: F401  (they register their commands)
+from confide.cli.app import app
+
+# typer's public name for usage errors, and its exit status for an interrupt.
+UsageError: type[typer.BadParameter] = typer.BadParameter.__bases__[0]
+INTERRUPTED, TERMINATED = 130, 143
+
+
+def main() -> None:
+    """Run the command line; any bad input is one line on stderr and exit status 2."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")  # a terminal that lacks a character shows another
+    wait_passively()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))  # temporary files are removed on the way out
+    try:
+        status = app(standalone_mode=False)
+    except UsageError as error:
+        _fail(error.format_message())
+    except BrokenPipeError:  # the reader of the output has closed it
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
+    except (ValueError, TypeError, OSError, MemoryError) as error:
+        _fail(_message(error))
+    if status == INTERRUPTED:
+        _fail("interrupted.", INTERRUPTED)
+    sys.exit(status or 0)
+
+
+def _message(error: Exception) -> str:
+    """Return an error's message; system errors name the file."""
+    if isinstance(error, OSError) and error.strerror and error.filename:
+        return f"{error.filename}: {error.strerror}."
+    return str(error) or type(error).__name__
+
+
+def _fail(message: str, status: int = 2) -> None:
+    """Print one line on stderr and exit."""
+    typer.echo(f"confide: {' '.join(message.split())}", err=True)
+    sys.exit(status)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"confide {__version__}")
+        raise typer.Exit
+
+
+@app.callback(invoke_without_command=True)
+def _options(
+    context: typer.Context,
+    _: Annotated[
+        bool,
+        typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit."),
+    ] = False,
+) -> None:
+    """Show the help if no command is given."""
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,100 @@
+"""The commands on known data: demo and reproduce."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from confide.cli.app import Json, Seed, app
+from confide.cli.console import (
+    check_outputs,
+    notes,
+    print_json,
+    progress,
+    waiting,
+)
+
+
+@app.command(short_help="An example on a real trial.")
+def demo(
+    files: Annotated[
+        str | None,
+        typer.Option(help="Only write these pupils into this folder, as CSV files for the other commands."),
+    ] = None,
+    page: Annotated[
+        str | None, typer.Option("--report", help="Output file for the report on these pupils; by default report.html.")
+    ] = None,
+    seed: Seed = 0,
+    as_json: Json = False,
+) -> None:
+    """Show an example on real pupils: what observational data claim, what the trial gives, what confide gives."""
+    if files is not None:
+        if page is not None:
+            raise typer.BadParameter("--files only writes the pupils: leave out --report.")
+        _write_demo(files, seed, as_json=as_json)
+        return
+    page = page or "report.html"
+    check_outputs(report=page)
+    from confide.cli.text import after_story, console, story_parts
+    from confide.demo import DRAWS, report_star, star_story
+
+    with progress("draws", DRAWS) as advance:
+        story, first = star_story(seed, advance)
+    with notes(), waiting("writing the report"):
+        report_star(page, first, seed)
+    if as_json:
+        print_json(story)
+        return
+    for part in story_parts(story):
+        console().print(part, highlight=False)
+    typer.echo(after_story(page))
+
+
+def _write_demo(folder: str, seed: int, *, as_json: bool) -> None:
+    """Write the pupils of the demonstration into a folder, and list the files."""
+    from confide.cli.text import file_lines
+    from confide.datasets.star import write_star
+
+    written = write_star(folder, seed)
+    if as_json:
+        print_json({"files": written})
+    else:
+        typer.echo(file_lines(written))
+
+
+@app.command(short_help="The paper's tables, run again.")
+def reproduce(
+    table: Annotated[
+        str,
+        typer.Argument(
+            help="table2, nested, ratio, dimension, trial-size, coat, coat-splits, yahoo, theorem, or all of them."
+        ),
+    ],
+    seeds: Annotated[int, typer.Option(min=1, help="Repetitions.")] = 5,
+    jobs: Annotated[int | None, typer.Option(min=1, help="Processes; two, unless there is one core only.")] = None,
+    out: Annotated[
+        str, typer.Option(help="Folder of the results; a run that was killed continues there.")
+    ] = "reproduction",
+    coat: Annotated[str | None, typer.Option(help="Folder with Coat's train.ascii and test.ascii.")] = None,
+    yahoo: Annotated[
+        str | None, typer.Option(help="Folder with Yahoo! R3's text files; without it ratings are simulated.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Run the paper's tables and figures again, and show our results beside the paper's."""
+    from confide.paper import Reproduction, reproduction_parts
+
+    plan = Reproduction.of(table, seeds=seeds, jobs=jobs, out=out, coat=coat, yahoo=yahoo)
+    for note in plan.notes:
+        typer.echo(f"note: {note}", err=True)
+    with progress("repetitions", len(plan)) as advance:
+        found = plan.run(advance)
+    if as_json:
+        print_json({"notes": plan.notes, "tables": found})
+        return
+    from confide.cli.text import console
+
+    for each in found:
+        for part in reproduction_parts(each):
+            console().print(part, highlight=False)

@@ -1,0 +1,119 @@
+"""Comparison of all methods on held-out rows of the user's own trial."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.model_selection import train_test_split
+
+from confide.data.arrow import take_rows
+from confide.data.study import Study
+from confide.diagnostics.coverage import Coverage, coverage_report
+from confide.diagnostics.weights import calibration_weights
+from confide.exceptions import InfiniteIntervalWarning
+from confide.methods.promise import name_and_promise
+from confide.methods.registry import METHODS
+from confide.model import CounterfactualIntervals
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+# Share of trial rows in the hold-out set; the others fit and calibrate.
+HELD_OUT = 0.3
+
+
+@dataclass(frozen=True)
+class Compared:
+    """The result of one method on the held-out rows.
+
+    Attributes
+    ----------
+    method : str
+        Its name.
+    promise : str
+        The coverage it promises with its parameters.
+    arms : list of Coverage
+        Coverage with its exact interval and mean width, one record per treatment; empty if the method refuses.
+    effective_sizes : dict
+        Effective sample size n_eff of the calibration weights, by treatment; in two-stage methods the smaller one of
+        the stages that have rows. If it is small, a few rows decide the widths, and the coverage too unless it is
+        promised whatever the weights.
+    refused : str or None
+        Why it could not be fitted.
+    """
+
+    method: str
+    promise: str
+    arms: list[Coverage]
+    effective_sizes: dict[Any, float]
+    refused: str | None = None
+
+    @classmethod
+    def of(cls, method: str, promise: str, model: CounterfactualIntervals, held_out: Study) -> Compared:
+        """Return the result of a fitted model on the held-out rows."""
+        stages: dict[Any, list[float]] = {label: [] for label in model.arms_}
+        for weights in calibration_weights(model):
+            stages[weights.treatment] += [weights.effective_size] * bool(len(weights.shares))
+        sizes = {label: min(found, default=0.0) for label, found in stages.items()}
+        return cls(method, promise, coverage_report(model, held_out.X, held_out.y, held_out.treatment), sizes)
+
+
+def compare_on_held_out(study: Study, alpha: float, seed: int, names: Any = tuple(METHODS)) -> Iterator[Compared]:
+    """Yield the result of each method on the same hold-out set of trial rows.
+
+    If a method is chosen by these numbers, its coverage must be reported on other rows.
+    """
+    yield from compare(*hold_out(study, seed), alpha, seed, names)
+
+
+def hold_out(study: Study, seed: int) -> tuple[Study, Study]:
+    """Return the study without a hold-out set of the trial's rows, and the hold-out set."""
+    rows = np.arange(len(study))
+    in_trial = rows[study.trial]
+    _, test = train_test_split(
+        in_trial, test_size=HELD_OUT, random_state=seed, stratify=_strata(study.treatment[study.trial])
+    )
+    kept = np.setdiff1d(rows, test)
+    kept_rows, test_rows = (
+        Study(take_rows(study.X, index), study.y[index], study.treatment[index], study.trial[index])
+        for index in (kept, test)
+    )
+    return kept_rows, test_rows
+
+
+def compare(
+    study: Study,
+    held_out: Study,
+    alpha: float,
+    seed: int,
+    names: Any = tuple(METHODS),
+    models: Mapping[str, CounterfactualIntervals] | None = None,
+) -> Iterator[Compared]:
+    """Yield the result of each method, fitted on the study, on held-out rows of the trial.
+
+    ``models`` are unfitted models with other parameters, by the name to report them under; level and seed are set here.
+    """
+    for name in names:
+        own = (models or {}).get(name)
+        model = CounterfactualIntervals(name) if own is None else clone(own)
+        model.set_params(alpha=alpha, random_state=seed)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", InfiniteIntervalWarning)  # the table counts them
+            warnings.filterwarnings("ignore", ".*calibrates on the trial alone")
+            try:
+                model.fit(*study)
+            except ValueError as error:
+                promise = METHODS[name].promise if name in METHODS else "not stated"
+                yield Compared(name, promise, [], {}, str(error))
+                continue
+        promise = name_and_promise(next(iter(model.arms_.values())))[1]
+        yield Compared.of(name, promise, model, held_out)
+
+
+def _strata(treatment: Any) -> Any:
+    """Return the labels to stratify by, or None if a label has a single row."""
+    return treatment if np.unique(treatment, return_counts=True)[1].min() > 1 else None

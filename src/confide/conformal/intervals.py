@@ -1,0 +1,245 @@
+"""What predictions return: one interval per row, or a union of intervals per row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from confide.conformal.quantile import rows_needed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import ArrayLike, DTypeLike, NDArray
+
+
+def shortage(alpha: Any, rows: str, source: str, consequence: str) -> str:
+    """Return the warning that intervals cannot be finite, with the remedy."""
+    return (
+        f"alpha={float(alpha):g} needs {rows_needed(alpha)} {source} calibration rows for a finite interval; "
+        f"there {rows}. {consequence}. Use a larger alpha or more {source} rows."
+    )
+
+
+def count_rows(rows: int) -> str:
+    """Return "is 1" or "are 12"."""
+    return f"is {rows}" if rows == 1 else f"are {rows}"
+
+
+@dataclass(frozen=True)
+class Intervals:
+    """Closed intervals, one per row; ``lower, upper = intervals`` unpacks them.
+
+    Ends may be infinite. An empty interval has NaN ends, width 0, and contains nothing.
+    """
+
+    lower: NDArray[np.float64]
+    upper: NDArray[np.float64]
+
+    def __post_init__(self) -> None:
+        for name in ("lower", "upper"):
+            object.__setattr__(self, name, np.asarray(getattr(self, name), dtype=np.float64))
+        if self.lower.ndim != 1 or self.lower.shape != self.upper.shape:
+            raise ValueError(
+                f"lower and upper must be two vectors of one length, got shapes "
+                f"{self.lower.shape} and {self.upper.shape}."
+            )
+
+    def __len__(self) -> int:
+        return len(self.lower)
+
+    def __iter__(self) -> Iterator[NDArray[np.float64]]:
+        return iter((self.lower, self.upper))
+
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
+        if copy is False:
+            raise ValueError("Intervals keep two vectors: an (n, 2) array is always a copy.")
+        return np.column_stack([self.lower, self.upper]).astype(dtype or np.float64, copy=False)
+
+    @property
+    def width(self) -> NDArray[np.float64]:
+        """Upper minus lower end; 0 where the interval is empty."""
+        return np.where(np.isnan(self.lower), 0.0, self.upper - self.lower)
+
+    @property
+    def infinite(self) -> NDArray[np.bool_]:
+        """Whether at least one end is infinite."""
+        return np.isinf(self.lower) | np.isinf(self.upper)
+
+    def contains(self, y: ArrayLike) -> NDArray[np.bool_]:
+        """Return whether each row's interval contains its outcome (or the one outcome given)."""
+        y = _one_per_row(y, len(self))
+        return (self.lower <= y) & (y <= self.upper)
+
+    def clip(self, lo: float, hi: float) -> Intervals:
+        """Return the intersection with [lo, hi]; an interval wholly outside becomes empty."""
+        lower, upper = np.maximum(self.lower, lo), np.minimum(self.upper, hi)
+        empty = ~(lower <= upper)
+        return Intervals(np.where(empty, np.nan, lower), np.where(empty, np.nan, upper))
+
+    def to_frame(self, backend: Any = "pyarrow") -> Any:
+        """Return a frame with the columns ``lower`` and ``upper``.
+
+        ``backend`` is "pyarrow", or "pandas" or "polars" where it is installed.
+        """
+        import narwhals as nw  # noqa: PLC0415  (only here, so that plain arrays never pay for it)
+
+        return nw.from_dict({"lower": self.lower, "upper": self.upper}, backend=backend).to_native()
+
+
+def moved_apart(lower: NDArray[np.float64], upper: NDArray[np.float64], offset: ArrayLike) -> Intervals:
+    """Return [lower - offset, upper + offset], empty where the ends cross, and rounded outwards.
+
+    Rounded to nearest, an end may exclude the very outcome whose score is the offset: by a unit in the last place,
+    which counts where outcomes are tied.
+    """
+    offset = np.asarray(offset, dtype=np.float64)
+    slack = 4 * np.finfo(np.float64).eps * np.maximum(np.maximum(np.abs(lower), np.abs(upper)), np.abs(offset))
+    return Intervals(lower - offset - slack, upper + offset + slack).clip(-np.inf, np.inf)
+
+
+@dataclass(frozen=True)
+class IntervalSets:
+    """A union of disjoint closed intervals for each row.
+
+    Row i owns the components ``starts[i]`` to ``starts[i + 1]`` of ``lower`` and ``upper``, in increasing
+    order; ``sets[i]`` gives them as a (components, 2) array. A row without components is the empty set. Where
+    the outcome is discrete, the components are single values.
+
+    Attributes
+    ----------
+    whole : (n,) boolean array or None
+        Whether each row's set is the whole range searched; None if no search was made.
+    approximate : bool
+        Whether a component, or a gap between two, may have been missed, because few candidates were refitted.
+    """
+
+    lower: NDArray[np.float64]
+    upper: NDArray[np.float64]
+    starts: NDArray[np.intp]
+    discrete: bool = False
+    whole: NDArray[np.bool_] | None = None
+    approximate: bool = False
+
+    @classmethod
+    def of_values(cls, values: NDArray[np.float64], member: NDArray[np.bool_]) -> IntervalSets:
+        """Return subsets of the values; ``member[i, j]`` says whether row i's set has the j-th value."""
+        chosen = values[np.nonzero(member)[1]]
+        starts = np.concatenate([[0], np.cumsum(member.sum(axis=1))])
+        return cls(chosen, chosen, starts, discrete=True, whole=np.asarray(member.all(axis=1)))
+
+    @classmethod
+    def of(cls, intervals: Intervals) -> IntervalSets:
+        """Return sets of one interval each; an empty interval becomes the empty set."""
+        present = ~np.isnan(intervals.lower)
+        starts = np.concatenate([[0], np.cumsum(present)])
+        return cls(intervals.lower[present], intervals.upper[present], starts)
+
+    @classmethod
+    def concatenate(cls, parts: list[IntervalSets]) -> IntervalSets:
+        """Return the rows of all parts, in order."""
+        counts = [np.diff(part.starts) for part in parts]
+        starts = np.concatenate([[0], np.cumsum(np.concatenate([[], *counts]))]).astype(np.intp)
+        lower = np.concatenate([[], *(part.lower for part in parts)])
+        upper = np.concatenate([[], *(part.upper for part in parts)])
+        known = [part.whole for part in parts if part.whole is not None]
+        whole = np.concatenate(known) if known and len(known) == len(parts) else None
+        discrete, approximate = any(part.discrete for part in parts), any(part.approximate for part in parts)
+        return cls(lower, upper, starts, discrete, whole, approximate)
+
+    def joined(self, intervals: Intervals) -> IntervalSets:
+        """Return the unions of each row's set with one more interval; an empty one adds nothing."""
+        lower, upper = intervals.lower.copy(), intervals.upper.copy()
+        owner = self.rows
+        # Components that meet it are merged with it. A comparison with NaN, an empty interval, is False.
+        meets = (self.lower <= upper[owner]) & (self.upper >= lower[owner])
+        np.minimum.at(lower, owner[meets], self.lower[meets])
+        np.maximum.at(upper, owner[meets], self.upper[meets])
+        added = np.flatnonzero(~np.isnan(lower))
+        row = np.concatenate([owner[~meets], added])
+        lower = np.concatenate([self.lower[~meets], lower[added]])
+        upper = np.concatenate([self.upper[~meets], upper[added]])
+        order = np.lexsort((lower, row))
+        starts = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=len(self)))])
+        return IntervalSets(lower[order], upper[order], starts, whole=self.whole, approximate=self.approximate)
+
+    def take(self, order: NDArray[np.intp]) -> IntervalSets:
+        """Return the sets of those rows, in that order."""
+        counts = self.components[order]
+        starts = np.concatenate([[0], np.cumsum(counts)])
+        index = np.arange(starts[-1]) + np.repeat(self.starts[:-1][order] - starts[:-1], counts)
+        whole = None if self.whole is None else self.whole[order]
+        return IntervalSets(self.lower[index], self.upper[index], starts, self.discrete, whole, self.approximate)
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    def __getitem__(self, row: int) -> NDArray[np.float64]:
+        """Return the intervals of one row's set, as a (components, 2) array."""
+        components = slice(*self.starts[range(len(self))[row] :][:2])
+        return np.column_stack([self.lower[components], self.upper[components]])
+
+    def __iter__(self) -> Iterator[NDArray[np.float64]]:
+        return (self[row] for row in range(len(self)))
+
+    @property
+    def components(self) -> NDArray[np.intp]:
+        """Number of intervals in each row's set."""
+        return np.diff(self.starts)
+
+    @property
+    def empty(self) -> NDArray[np.bool_]:
+        """Whether each row's set is empty; its hull then has NaN ends."""
+        return np.asarray(self.components == 0)
+
+    @property
+    def disconnected(self) -> NDArray[np.bool_]:
+        """Whether each row's set has a gap, which its hull fills; False for discrete sets."""
+        return np.asarray((self.components > 1) & (not self.discrete))
+
+    def summary(self) -> str:
+        """Return the number of sets, and of each unusual kind of set, as text."""
+        kinds = {
+            "empty": self.empty,
+            "of several intervals": self.disconnected,
+            "all that was searched": np.zeros(len(self), dtype=bool) if self.whole is None else self.whole,
+        }
+        counted = ", ".join(f"{int(rows.sum())} {kind}" for kind, rows in kinds.items())
+        return f"{len(self)} sets: {counted}" + ("; by few candidates, approximate" if self.approximate else "")
+
+    @property
+    def rows(self) -> NDArray[np.intp]:
+        """The row that each component belongs to."""
+        return np.repeat(np.arange(len(self)), self.components)
+
+    @property
+    def measure(self) -> NDArray[np.float64]:
+        """Total length of each row's set, or the number of its values where the outcome is discrete."""
+        if self.discrete:
+            return self.components.astype(np.float64)
+        measure: NDArray[np.float64] = np.bincount(self.rows, self.upper - self.lower, len(self)).astype(np.float64)
+        return measure
+
+    def hull(self) -> Intervals:
+        """Return the smallest interval around each row's set; NaN ends where the set is empty."""
+        lower, upper = np.full((2, len(self)), np.nan)
+        present = self.components > 0
+        lower[present] = self.lower[self.starts[:-1][present]]
+        upper[present] = self.upper[self.starts[1:][present] - 1]
+        return Intervals(lower, upper)
+
+    def contains(self, y: ArrayLike) -> NDArray[np.bool_]:
+        """Return whether each row's set contains its outcome (or the one outcome given)."""
+        y = _one_per_row(y, len(self))[self.rows]
+        hits = (self.lower <= y) & (y <= self.upper)
+        return np.bincount(self.rows, weights=hits, minlength=len(self)) > 0
+
+
+def _one_per_row(y: ArrayLike, rows: int) -> NDArray[np.float64]:
+    """Return the outcomes, one per row; a single number is used for all rows."""
+    outcomes = np.asarray(y, dtype=np.float64)
+    if outcomes.ndim and outcomes.shape != (rows,):
+        raise ValueError(f"y must be one outcome or {rows} outcomes, got shape {outcomes.shape}.")
+    return np.broadcast_to(outcomes, rows)

@@ -1,0 +1,1 @@
+"""From tables of any kind to a study, its encoded covariates and its split rows."""

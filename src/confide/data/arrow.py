@@ -1,0 +1,56 @@
+"""Data frames of any kind as Arrow tables, and back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import narwhals as nw
+import numpy as np
+import pyarrow as pa
+from sklearn.utils.validation import check_array
+
+from confide.base.validation import examples
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+def is_frame(X: Any) -> bool:
+    """Return whether X is a data frame that narwhals reads."""
+    return isinstance(nw.from_native(X, pass_through=True), nw.DataFrame | nw.LazyFrame)
+
+
+def read_frame(X: Any) -> nw.DataFrame[Any]:
+    """Return X as an eager narwhals frame; a lazy frame is collected."""
+    frame = nw.from_native(X)
+    return frame.collect() if isinstance(frame, nw.LazyFrame) else frame
+
+
+def read_table(X: Any) -> pa.Table:
+    """Return a frame as an Arrow table; raise if a column mixes types or two columns have the same name."""
+    try:
+        frame = read_frame(X)
+        names = [str(name) for name in frame.columns]
+        table = frame.to_arrow()
+    except (pa.ArrowException, TypeError, OverflowError) as error:
+        raise ValueError(f"a column mixes kinds of values: {error}. Make each column of one kind.") from error
+    if len(set(names)) < len(names):
+        raise ValueError(f"two columns have the same name, as text: {examples(names)}; rename one of them.")
+    # pandas appends its index if it is not the default one.
+    return table.select(range(len(names))).rename_columns(names)
+
+
+def take_rows(X: Any, rows: NDArray[Any]) -> Any:
+    """Return the rows of a frame or an array, by a mask or by position, as the same type as X."""
+    if not is_frame(X):
+        return np.asarray(X)[rows]
+    chosen = np.flatnonzero(rows) if rows.dtype == bool else rows
+    return read_frame(X)[chosen.tolist()].to_native()
+
+
+def read_array(X: Any, least: int = 1) -> NDArray[Any]:
+    """Return X as a two-dimensional array of any kind of values; missing ones are allowed."""
+    if not isinstance(X, np.ndarray) and isinstance(X, list | tuple) and np.asarray(X).dtype.kind in "US":
+        X = np.array(X, dtype=object)  # numbers beside text stay numbers
+    array: NDArray[Any] = check_array(X, dtype=None, ensure_all_finite=False, ensure_min_samples=least)
+    return array

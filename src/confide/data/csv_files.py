@@ -1,0 +1,142 @@
+"""CSV files as text: separators, decimal commas and encodings, recognised or declared."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import io
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv as pa_csv
+
+from confide.data.formats import STANDARD
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from contextlib import ExitStack
+
+    # A file's columns, and its rows in batches.
+    Parts = tuple[pa.Schema, Iterator[pa.RecordBatch]]
+
+READ_BYTES = 1 << 22
+SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
+# Numbers as they are written where a comma is the decimal point: 1.234,5 or 1234,5.
+WITH_DECIMAL_COMMA = r"^[+-]?(\d{1,3}(\.\d{3})+|\d+)(,\d*)?([eE][+-]?\d+)?$"
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """The format of a CSV file: separator, decimal point and encoding.
+
+    Attributes
+    ----------
+    separator : str or None
+        The character between fields; None: comma, semicolon, tab or bar, whichever the header has.
+    decimal : "." or ","
+        The decimal point. With a comma, points between groups of three digits are left out.
+    encoding : str or None
+        The text's encoding; None: UTF-8, or UTF-16 where the file begins with its byte order mark.
+    """
+
+    separator: str | None = None
+    decimal: str = "."
+    encoding: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.separator is not None and (len(self.separator) != 1 or self.separator in '"\r\n'):
+            raise ValueError(f"the separator must be one character, such as ';', got {self.separator!r}.")
+        if self.decimal not in (".", ","):
+            raise ValueError(f"the decimal point must be '.' or ',', got {self.decimal!r}.")
+        if self.decimal == self.separator:
+            raise ValueError("the decimal point and the separator cannot both be ','.")
+        if self.encoding is not None:
+            try:
+                codecs.lookup(self.encoding)
+            except LookupError as error:
+                raise ValueError(f"the encoding {self.encoding!r} is unknown; try utf-8, latin-1 or utf-16.") from error
+
+    def values(self, table: pa.Table) -> pa.Table:
+        """Return a table of text with numbers in the usual notation, with a decimal point."""
+        if self.decimal == ".":
+            return table
+        return pa.table([_with_decimal_point(column) for column in table.columns], names=table.column_names)
+
+
+def _with_decimal_point(text: pa.ChunkedArray) -> pa.ChunkedArray:
+    trimmed = pc.utf8_trim_whitespace(text)
+    plain = pc.replace_substring(pc.replace_substring(trimmed, ".", ""), ",", ".")
+    return pc.if_else(pc.match_substring_regex(trimmed, WITH_DECIMAL_COMMA), plain, text)
+
+
+PLAIN = Dialect()
+
+
+def csv_parts(path: str, file: Any, stack: ExitStack, dialect: Dialect) -> Parts:
+    """Return a CSV file with all columns as text, whatever their values look like."""
+    wide = file.peek(2)[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+    encoding = dialect.encoding or ("utf-16" if wide else None)
+    if encoding is not None:
+        file = io.BytesIO(file.read().decode(encoding).encode())
+    head: list[bytes] = []
+    names: list[str] = []
+    separator = dialect.separator
+    while not names and (line := file.readline()):
+        head.append(line)
+        text = b"".join(head).decode("utf-8-sig")
+        separator = dialect.separator or _separator(text)
+        fields = list(csv.reader(io.StringIO(text, newline=""), delimiter=separator))
+        quoted = text.count('"') % 2  # a name may have a line break in quotes
+        names = [] if quoted else next(filter(None, fields), [])
+    if not names or separator is None:
+        raise csv.Error("there is no header with column names.")
+    schema = pa.schema([(name, pa.string()) for name in names])
+    rest = _rest(path, file, b"".join(head), encoded=encoding is not None)
+    if rest is None:
+        return schema, iter(())
+    return schema, iter(
+        stack.enter_context(
+            pa_csv.open_csv(
+                rest,
+                read_options=pa_csv.ReadOptions(column_names=names, block_size=READ_BYTES),
+                # An empty line is the missing value of a single column, and nothing beside several.
+                parse_options=pa_csv.ParseOptions(
+                    delimiter=separator, newlines_in_values=True, ignore_empty_lines=len(names) > 1
+                ),
+                convert_options=pa_csv.ConvertOptions(column_types=schema),
+            )
+        )
+    )
+
+
+def _separator(names: str) -> str:
+    """Return the separator of the header: the usual sign that is most frequent outside quotes."""
+    bare = re.sub(r'"[^"]*"', "", names)
+    counts = {sign: bare.count(sign) for sign in SEPARATORS if sign in bare}
+    if not counts:
+        return ","
+    likely = max(counts, key=counts.__getitem__)
+    if any(2 * count > counts[likely] for sign, count in counts.items() if sign != likely):
+        found = " and ".join(SEPARATORS[sign] for sign in counts)
+        raise csv.Error(f"its header has {found}: give the separator, such as --sep '{likely}'.")
+    return likely
+
+
+def _rest(path: str, file: Any, head: bytes, *, encoded: bool) -> Any:
+    """Return the part after the header, in a form that Arrow opens; None if there is none.
+
+    Arrow reads ahead in its own threads, which must not need a Python interpreter that is ending: so it opens files
+    itself.
+    """
+    if encoded:
+        return pa.BufferReader(file.read()) if len(head) < len(file.getbuffer()) else None
+    if not file.peek(1):
+        return None
+    if path == STANDARD:
+        return file
+    stream = pa.input_stream(path)
+    stream.read(len(head))
+    return stream

@@ -1,0 +1,228 @@
+"""Encoding of covariates as numbers.
+
+Numbers, booleans and dates become one column each, NaN where missing: a fixed function of the value. Categories become
+one column per frequent category, and one that marks missing values. In a column with many categories the rarer ones
+share columns by a hash of their names, which does not depend on any row. A category that was not seen in training has
+no column of its own.
+
+The frequent categories are learnt from rows, and a row that was learnt from is encoded differently from a new one. So
+`CounterfactualIntervals` learns them from rows that are not used for calibration. The kind of a column may be decided
+from all rows (`confide.data.kinds`), because no single row changes it.
+"""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from confide.base.validation import examples, suggest
+from confide.data import kinds
+from confide.data.arrow import is_frame, read_array, read_table
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+# The most frequent categories of a column get a column each; if there are more, the others share this many columns.
+MAX_CATEGORIES = 50
+SHARED_COLUMNS = 50
+
+
+@dataclass(frozen=True)
+class NumberColumn:
+    """A column of numbers, booleans, dates or durations, encoded as the value itself.
+
+    Attributes
+    ----------
+    kind : str
+        The kind of values, as `confide.data.kinds` names it.
+    """
+
+    name: str
+    kind: str
+
+    @property
+    def temporal(self) -> bool:
+        """Whether the values are dates, times or durations."""
+        return self.kind not in (kinds.NUMBERS, kinds.BOOLEANS)
+
+    @property
+    def names(self) -> list[str]:
+        """The name of the encoded column."""
+        return [self.name]
+
+    def encode(self, column: pa.ChunkedArray, into: NDArray[np.float64]) -> None:
+        """Write the values into a matrix of one column."""
+        into[:, 0] = kinds.numbers(self.name, column, self.kind)
+
+
+@dataclass(frozen=True)
+class CategoryColumn:
+    """A column of text or categories: one 0/1 column per frequent category, some for all others, one for missing.
+
+    Attributes
+    ----------
+    categories : tuple of str
+        The categories with a column of their own.
+    shared : int
+        Number of columns that the other categories share; 0 if there were no others.
+    marked : bool
+        Whether a column marks missing values.
+    """
+
+    name: str
+    categories: tuple[str, ...]
+    marked: bool
+    shared: int = 0
+
+    @classmethod
+    def learn(cls, name: str, column: pa.ChunkedArray) -> CategoryColumn:
+        """Learn the most frequent categories."""
+        values = kinds.texts(name, column)
+        counts = {count["values"]: count["counts"] for count in pc.value_counts(values).to_pylist()}
+        marked = counts.pop(None, 0) > 0
+        by_frequency = sorted(counts, key=lambda category: (-counts[category], category))
+        shared = SHARED_COLUMNS if len(by_frequency) > MAX_CATEGORIES else 0
+        return cls(name, tuple(sorted(by_frequency[:MAX_CATEGORIES])), marked, shared)
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the encoded columns."""
+        own = [f"{self.name} = {category}" for category in self.categories]
+        others = [f"{self.name} = others {number + 1}" for number in range(self.shared)]
+        return [*own, *others, *[f"{self.name} is missing"] * self.marked]
+
+    def encode(self, column: pa.ChunkedArray, into: NDArray[np.float64]) -> None:
+        """Write 1 into a matrix of zeros where a value belongs to the column's category."""
+        values = kinds.categories(self.name, column)
+        own = {category: place for place, category in enumerate(self.categories)}
+        places = np.array([self._place(category, own) for category in values.dictionary.to_pylist()], dtype=np.intp)
+        missing = values.is_null().to_numpy(zero_copy_only=False)
+        present = np.flatnonzero(~missing)
+        chosen = places[np.asarray(values.indices.drop_null())] if len(present) else places[:0]
+        into[present[chosen >= 0], chosen[chosen >= 0]] = 1
+        if self.marked:
+            into[missing, -1] = 1
+
+    def _place(self, category: str, own: Mapping[str, int]) -> int:
+        """Return the column of a category, -1 for none; it depends on the category's name only."""
+        if category in own or not self.shared:
+            return own.get(category, -1)
+        return len(own) + zlib.crc32(category.encode()) % self.shared
+
+
+class TableEncoder(TransformerMixin, BaseEstimator):
+    """Turn a table of numbers, booleans, dates, text and categories into a matrix of floats.
+
+    Columns are matched by name, in any order; columns that were not there in ``fit`` are ignored. An array's
+    columns are matched by position.
+
+    Parameters
+    ----------
+    kinds : dict, default None
+        The kind of each column (`confide.data.kinds`), decided beforehand. None: decided by the rows given to ``fit``.
+
+    Attributes
+    ----------
+    columns_ : list
+        How each column is encoded.
+    feature_names_in_ : array
+        Names of the columns, where there are any.
+    """
+
+    def __init__(self, kinds: Mapping[str, str] | None = None) -> None:
+        self.kinds = kinds
+
+    def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002  (scikit-learn's signature)
+        """Learn the columns and their categories."""
+        table = _table(X, least=0 if self.kinds else 1)
+        if not table.num_columns:
+            raise ValueError("there are no covariates: give at least one column.")
+        if not (table.num_rows or self.kinds):
+            raise ValueError("there are no rows to learn the encoding from.")
+        self.by_name_ = is_frame(X)
+        found = kinds_of(table) if self.kinds is None else self.kinds
+        self.columns_ = [
+            CategoryColumn.learn(name, table.column(name))
+            if found[name] == kinds.CATEGORIES
+            else NumberColumn(name, found[name])
+            for name in table.column_names
+        ]
+        self.n_features_in_ = len(self.columns_)
+        if self.by_name_:
+            self.feature_names_in_ = np.array(table.column_names, dtype=object)
+        return self
+
+    def transform(self, X: Any) -> NDArray[np.float64]:
+        """Return the encoded covariates, one row per row of X."""
+        check_is_fitted(self)
+        if self.by_name_ and not is_frame(X):
+            raise ValueError("the model was fitted on a table with named columns: give a table, not an array.")
+        table = _table(X, least=0)
+        if not self.by_name_:
+            if table.num_columns != len(self.columns_):
+                raise ValueError(
+                    f"X has {table.num_columns} features, but TableEncoder is expecting "
+                    f"{len(self.columns_)} features as input."
+                )
+            table = table.rename_columns([column.name for column in self.columns_])
+        missing = [column.name for column in self.columns_ if column.name not in table.column_names]
+        if missing:
+            raise ValueError(f"columns missing: {examples(missing)}; {suggest(missing[0], table.column_names)}")
+        ends = np.cumsum([len(column.names) for column in self.columns_])
+        encoded = np.zeros((len(table), ends[-1]))
+        for column, into in zip(self.columns_, np.split(encoded, ends[:-1], axis=1), strict=True):
+            column.encode(table.column(column.name), into)
+        return encoded
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:  # noqa: ARG002
+        """Return the names of the matrix's columns."""
+        check_is_fitted(self)
+        return np.array([name for column in self.columns_ for name in column.names], dtype=object)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.string = True
+        return tags
+
+
+def _table(X: Any, least: int = 1) -> pa.Table:
+    """Return a frame or an array as an Arrow table."""
+    if is_frame(X):
+        return read_table(X)
+    array = read_array(X, least)
+    return pa.table({f"x{index}": _array_column(array[:, index]) for index in range(array.shape[1])})
+
+
+def _array_column(values: NDArray[Any]) -> pa.Array:
+    try:
+        return pa.array(values, from_pandas=True)
+    except (pa.ArrowException, TypeError, OverflowError) as error:
+        raise ValueError(f"a column mixes kinds of values: {error}. Make each column of one kind.") from error
+
+
+def kinds_of(X: Any) -> dict[str, str]:
+    """Return the kind of each column of a frame or an array, decided by all its rows."""
+    table = X if isinstance(X, pa.Table) else _table(X)
+    return {name: kinds.decide(name, {"": table.column(name)}) for name in table.column_names}
+
+
+def encoded_names(encoder: Any, encoded: NDArray[np.float64]) -> list[str]:
+    """Return the names of the encoded columns, or "column 0" and so on if the encoder has none."""
+    if hasattr(encoder, "get_feature_names_out"):
+        return [str(name) for name in encoder.get_feature_names_out()]
+    return [f"column {index}" for index in range(encoded.shape[1])]
+
+
+def dense(matrix: Any) -> NDArray[np.float64]:
+    """Return a transformer's output, sparse or not, as a matrix of floats."""
+    return np.asarray(matrix.toarray() if hasattr(matrix, "toarray") else matrix, dtype=np.float64)

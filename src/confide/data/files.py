@@ -1,0 +1,212 @@
+"""Tables in files: CSV, Parquet and Arrow, whole or in batches, and two of them as a study."""
+
+from __future__ import annotations
+
+import gzip
+import sys
+import warnings
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from confide.base.validation import examples, suggest
+from confide.data import kinds
+from confide.data.csv_files import PLAIN, READ_BYTES, Dialect, csv_parts
+from confide.data.formats import STANDARD, format_of, naming_the_file
+from confide.data.study import Study, stack
+from confide.data.writing import TEXT
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Generator, Iterator, Sequence
+
+    # A file's columns, and its rows in batches.
+    Parts = tuple[pa.Schema, Iterator[pa.RecordBatch]]
+
+# Number of rows that are read, predicted and written at a time.
+BATCH_ROWS = 65_536
+# A column with no value twice in this many rows looks like an identifier.
+MANY_ROWS = 20
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Some rows of a file: as they are copied to an output, and as a model reads them.
+
+    The two differ for CSV files with a decimal comma: what is copied keeps the original text. ``start`` is the number
+    of rows before these.
+    """
+
+    carried: pa.Table
+    read: pa.Table
+    start: int
+
+
+def read_file(path: str, dialect: Dialect = PLAIN) -> pa.Table:
+    """Return the whole table; every column of a CSV file is text."""
+    return pa.concat_tables([batch.read for batch in read_batches(path, dialect, may_be_empty=False)])
+
+
+def read_study(
+    observational: str,
+    trial: str,
+    treatment: str,
+    outcome: str,
+    identifiers: Sequence[str] = (),
+    new: str | None = None,
+    *,
+    categories: Sequence[str] = (),
+    dialect: Dialect = PLAIN,
+) -> Study:
+    """Return the study of two files.
+
+    Identifiers are not covariates. If the file of new rows is given and can be read twice, it must have the covariates:
+    this is checked before a model is fitted. ``categories`` are columns that are categories although their values look
+    like numbers.
+    """
+    tables = [read_file(path, dialect) for path in (observational, trial)]
+    # A pipe can be read only once.
+    ahead = set(column_names(new, dialect)) if new is not None and Path(new).is_file() else set()
+    named = set().union(ahead, *(table.column_names for table in tables))
+    for name in identifiers:
+        if name not in named:
+            raise ValueError(f"no file has the identifier {name!r}; {suggest(name, sorted(named))}")
+    first, second = (
+        table.drop_columns([name for name in identifiers if name in table.column_names]) for table in tables
+    )
+    _warn_of_identifiers(tables, identifiers, [treatment, outcome])
+    study = stack(
+        first, second, treatment=treatment, outcome=outcome, categories=categories, names=(observational, trial)
+    )
+    labels = np.unique(study.treatment)
+    if len(labels) < 2:
+        raise ValueError(
+            f"the treatment column {treatment!r} has one value, {examples(labels)}: there is nothing to compare it "
+            "with. Give rows of two treatments."
+        )
+    if ahead:
+        check_columns(str(new), ahead, study.X.column_names)
+    return study
+
+
+def _warn_of_identifiers(tables: Sequence[pa.Table], identifiers: Sequence[str], roles: Sequence[str]) -> None:
+    """Warn about people who are in both tables, and about covariates that look like identifiers."""
+    for name in identifiers:
+        if all(name in table.column_names for table in tables):
+            first, second = (_as_written(table[name]).drop_null().unique() for table in tables)
+            names_people = all(len(found) > len(t) / 2 for found, t in zip((first, second), tables, strict=True))
+            both = pc.sum(pc.is_in(first, second)).as_py()
+            if both and names_people:
+                warnings.warn(
+                    f"{both} values of {name!r} are in both files. No promise holds if these are the same people: "
+                    "take them out of the observational file.",
+                    stacklevel=4,
+                )
+    first, second = tables
+    for name in first.column_names:
+        covariate = name in second.column_names and name not in [*identifiers, *roles]
+        if covariate and all(_names_rows(table[name]) for table in tables):
+            warnings.warn(
+                f"column {name!r} has a different value in every row and is used as a covariate; if it only identifies "
+                "the rows, give it as --id.",
+                stacklevel=4,
+            )
+
+
+def _as_written(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return the values as text, with leading zeros."""
+    return kinds.plain(column).cast(TEXT)
+
+
+def _names_rows(column: pa.ChunkedArray) -> bool:
+    """Return whether the column holds text or integers, with no value twice."""
+    if len(column) < MANY_ROWS or pc.count_distinct(column, "all").as_py() < len(column):
+        return False
+    if not (kinds.is_text(column.type) or pa.types.is_integer(column.type)):
+        return False
+    measured = pc.match_substring_regex(_as_written(column), r"^[+-]?\d*[.,]\d|^[+-]?\d+[eE]|^\d{4}-\d{2}-\d{2}")
+    return not pc.any(measured).as_py()
+
+
+def column_names(path: str, dialect: Dialect = PLAIN) -> list[str]:
+    """Return the names of a file's columns."""
+    batches = read_batches(path, dialect)
+    names: list[str] = next(batches).read.column_names
+    batches.close()
+    return names
+
+
+def check_columns(path: str, found: Collection[str], wanted: Sequence[str]) -> None:
+    """Raise unless a file has the wanted columns."""
+    missing = [name for name in wanted if name not in found]
+    if missing:
+        raise ValueError(f"{path} has no column {examples(missing)}; {suggest(missing[0], sorted(found))}")
+
+
+def read_batches(path: str, dialect: Dialect = PLAIN, *, may_be_empty: bool = True) -> Generator[Batch]:
+    """Yield the rows of a file in order, at most `BATCH_ROWS` at a time; at least one batch, which may be empty.
+
+    A CSV file's columns are text, whatever they look like: `confide.data.kinds` decides what they hold.
+    """
+    kind = format_of(path)
+    with naming_the_file(path, "read"), _opened(path) as file, ExitStack() as stack:
+        schema, parts = READERS[kind](path, file, stack, dialect)
+        first, before = next(parts, None), 0
+        for part in (schema.empty_table(),) if first is None else chain([first], parts):
+            table = pa.Table.from_batches([part]) if isinstance(part, pa.RecordBatch) else part
+            for start in range(0, max(len(table), 1), BATCH_ROWS):
+                rows = _checked(path, table.slice(start, BATCH_ROWS), may_be_empty=may_be_empty or before > 0)
+                yield Batch(rows, dialect.values(rows) if kind == "csv" else rows, before)
+                before += len(rows)
+
+
+@contextmanager
+def _opened(path: str) -> Iterator[Any]:
+    """Open a file to read bytes; standard input is read as a stream for CSV only."""
+    if path == STANDARD:
+        yield sys.stdin.buffer
+        return
+    opener: Any = gzip.open if path.lower().endswith(".gz") else open
+    with opener(path, "rb") as file:
+        yield file
+
+
+def _open_arrow(file: Any) -> Any:
+    """Return a reader of an Arrow file or stream."""
+    return pa.ipc.open_file(file) if file.peek(6)[:6] == b"ARROW1" else pa.ipc.open_stream(file)
+
+
+def _arrow_parts(_path: str, file: Any, stack: ExitStack, _: Dialect) -> Parts:
+    reader = stack.enter_context(_open_arrow(file))
+    if hasattr(reader, "num_record_batches"):
+        return reader.schema, (reader.get_batch(index) for index in range(reader.num_record_batches))
+    return reader.schema, iter(reader)
+
+
+def _parquet_parts(_path: str, file: Any, stack: ExitStack, _: Dialect) -> Parts:
+    parquet = stack.enter_context(pq.ParquetFile(file, buffer_size=READ_BYTES))
+    return parquet.schema_arrow, parquet.iter_batches(BATCH_ROWS)
+
+
+READERS: dict[str, Callable[[str, Any, ExitStack, Dialect], Parts]] = {
+    "csv": csv_parts,
+    "parquet": _parquet_parts,
+    "arrow": _arrow_parts,
+}
+
+
+def _checked(path: str, table: pa.Table, *, may_be_empty: bool = False) -> pa.Table:
+    """Return the table; raise if it has no rows, or two columns of one name."""
+    names = table.column_names
+    if len(set(names)) < len(names):
+        twice = [name for name in dict.fromkeys(names) if names.count(name) > 1]
+        raise ValueError(f"{path} has two columns named {examples(twice)}; rename one of them.")
+    if not (len(table) or may_be_empty):
+        raise ValueError(f"{path} has no rows.")
+    return table

@@ -1,0 +1,364 @@
+"""The kind of values in a column: decided once from all tables together, then read the same way from every format.
+
+A *kind* is decided before any value is changed, from the types of typed columns and the cells of text. Text is read by
+its content: numbers that came as text (as every column of a CSV file does) are numbers in every format. A declared
+category, or a categorical column of a frame, is a category whatever its values look like.
+
+No single row turns one kind into another: if nearly all cells are of one kind, the others raise an error that names
+them. Reading is a fixed function of a cell and the column's kind, so a calibration row and a new row are read alike.
+
+The module is long because deciding and reading must agree cell by cell: both use the same patterns.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from confide.base.validation import examples
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+NUMBERS = "numbers"
+BOOLEANS = "booleans"
+DATES = "dates"
+INSTANTS = "instants of a time zone"
+TIMES = "times of day"
+DURATIONS = "durations"
+CATEGORIES = "categories"
+
+MICROSECONDS_A_DAY = 86_400_000_000
+# Text that means a missing value, in files and frames alike: what pyarrow and pandas read as missing in CSV files.
+MISSING = pa.array(
+    [
+        *("", "NA", "N/A", "n/a", "#N/A", "#N/A N/A", "#NA", "<NA>", "NULL", "null", "None", "none", "NaT"),
+        *("NaN", "nan", "-NaN", "-nan", "1.#IND", "-1.#IND", "1.#QNAN", "-1.#QNAN"),
+    ],
+    pa.large_string(),
+)
+# If at least this share of a column's cells is of one kind, the other cells are errors, not categories.
+NEARLY_ALL = 0.9
+# Whole floats up to this value are written like integers.
+LARGEST_WHOLE = 2.0**53
+
+NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$|^[+-]?(?i:inf|infinity)$"
+CODE = r"^[+-]?0\d"  # 007 is a code, not a number: a number would lose the zeros
+COMMA_NUMBER = r"^[+-]?(\d+,\d+|\d{1,3}(,\d{3})+(\.\d*)?)$"
+BOOLEAN = r"^(?i:true|false)$"
+DATE = r"^\d{4}-\d{2}-\d{2}([T ]\d{2}(:?\d{2}(:?\d{2}(\.\d+)?)?)?)?$"
+INSTANT = r"^\d{4}-\d{2}-\d{2}[T ]\d{2}(:?\d{2}(:?\d{2}(\.\d+)?)?)? ?(Z|[+-]\d{2}:?(\d{2})?)$"
+TIME = r"^\d{2}:\d{2}(:\d{2}(\.\d+)?)?$"
+PATTERNS = {NUMBERS: NUMBER, BOOLEANS: BOOLEAN, DATES: DATE, INSTANTS: INSTANT, TIMES: TIME}
+OTHER_DATE = r"^\d{1,4}[./-]\d{1,2}[./-]\d{1,4}\.?([T ,].*)?$"
+
+
+def is_text(kind: pa.DataType) -> bool:
+    """Return whether values of this type are text."""
+    return any(test(kind) for test in (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view))
+
+
+def is_number(kind: pa.DataType) -> bool:
+    """Return whether values of this type are numbers."""
+    return any(test(kind) for test in (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal))
+
+
+def is_category(kind: pa.DataType) -> bool:
+    """Return whether a column of this type was declared a category."""
+    return bool(pa.types.is_dictionary(kind))
+
+
+def plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return the column with null for text that means missing, text stripped of spaces, and categories as values."""
+    if is_category(column.type):
+        column = column.cast(column.type.value_type)
+    if not is_text(column.type):
+        return column
+    text = pc.utf8_trim_whitespace(column.cast(pa.large_string()))
+    return pc.if_else(pc.is_in(text, MISSING), pa.scalar(None, text.type), text)
+
+
+def is_empty(column: pa.ChunkedArray) -> bool:
+    """Return whether all values are missing, so that the column has no kind."""
+    return bool(plain(column).is_null(nan_is_null=True).to_numpy().all())
+
+
+@dataclass(frozen=True)
+class Written:
+    """The kind of one table's column, by its cells.
+
+    Attributes
+    ----------
+    kind : str
+        The kind of all cells, or of nearly all; "categories" if no kind has that many.
+    cells : int
+        Number of cells that are not missing.
+    odd : dict
+        Cells that are not of the kind, by row.
+    """
+
+    kind: str
+    cells: int
+    odd: dict[int, str]
+
+    @classmethod
+    def at(cls, name: str, column: pa.ChunkedArray) -> Written:
+        """Return the kind of a column's cells: by its type, or by its content if it is text."""
+        if is_text(column.type):
+            return _look_at_text(name, plain(column))
+        return cls(_kind_of_type(name, column), len(column), {})
+
+
+def decide(name: str, tables: Mapping[str, pa.ChunkedArray], *, category: bool = False) -> str:
+    """Return the kind of a column of one or several tables; the keys are the tables' names for messages.
+
+    Raises a ValueError if cells do not fit, or if the tables disagree so that no reading of them is safe.
+    ``category`` declares a category.
+    """
+    if category or any(is_category(column.type) for column in tables.values()):
+        return CATEGORIES
+    seen = {where: Written.at(name, column) for where, column in tables.items() if not is_empty(column)}
+    for where, found in seen.items():
+        if found.odd:
+            raise ValueError(_odd_cells(name, where, found))
+    kinds = {found.kind for found in seen.values()}
+    if not kinds:
+        return NUMBERS
+    if len(kinds) == 1:
+        return kinds.pop()
+    if kinds == {NUMBERS, BOOLEANS} and all(_only_0_and_1(name, tables[where]) for where in seen):
+        return BOOLEANS
+    if CATEGORIES in kinds and _share_values(name, {where: tables[where] for where in seen}, seen):
+        return CATEGORIES
+    shown = "; ".join(
+        f"{_in(where)}{found.kind} (such as {_shown(name, tables[where])})".strip() for where, found in seen.items()
+    )
+    raise ValueError(
+        f"column {name!r} is not of one kind: {shown}. Write it alike in all tables, or declare it a category "
+        f"({_declare(name)})."
+    )
+
+
+def numbers(name: str, column: pa.ChunkedArray, kind: str = NUMBERS, *, finite: bool = True) -> NDArray[np.float64]:
+    """Return the values of a column of any kind but categories as floats, NaN where missing.
+
+    Booleans are 0 and 1, dates and durations days. Text is read as the kind says. With ``finite``, infinite values are
+    an error.
+    """
+    column = plain(column)
+    if pa.types.is_null(column.type):
+        return np.full(len(column), np.nan)
+    typed = column
+    if is_text(column.type):
+        typed = _read_text(name, column, kind)
+    elif not is_empty(column) and (now := _kind_of_type(name, column)) != kind and {now, kind} != {NUMBERS, BOOLEANS}:
+        raise ValueError(f"column {name!r} held {kind} when fitted and holds {now} now; convert it.")
+    try:
+        if pa.types.is_temporal(typed.type):
+            values = _microseconds(typed).cast(pa.float64(), safe=False).to_numpy() / MICROSECONDS_A_DAY
+        else:
+            values = np.asarray(typed.cast(pa.float64(), safe=False).to_numpy(), dtype=np.float64)
+    except pa.ArrowException as error:
+        raise ValueError(f"column {name!r} holds values that are not numbers: {error}.") from error
+    if finite and np.isinf(values).any():
+        raise ValueError(f"column {name!r} holds infinite values; mark them as missing, or cut them to a bound.")
+    if kind == BOOLEANS and not np.isin(values[~np.isnan(values)], (0, 1)).all():
+        raise ValueError(f"column {name!r} held booleans when fitted and holds other numbers than 0 and 1 now.")
+    return np.asarray(values, dtype=np.float64)
+
+
+def categories(name: str, column: pa.ChunkedArray) -> pa.DictionaryArray:
+    """Return the values as text, each in one standard form.
+
+    Text is stripped of spaces; 2.0 becomes 2, 2.50 becomes 2.5 and True becomes true. Leading zeros stay: 01 is not 1.
+    """
+    try:
+        encoded = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+        if isinstance(encoded, pa.ChunkedArray):  # columns without a chunk, or with too many values for one
+            encoded = pa.concat_arrays(encoded.chunks) if encoded.num_chunks else pa.array([], encoded.type)
+        if pa.types.is_null(encoded.type):
+            encoded = encoded.cast(pa.large_string())
+        if not is_category(encoded.type):
+            encoded = encoded.dictionary_encode()
+        written = _written(encoded.dictionary)
+    except (pa.ArrowException, NotImplementedError) as error:
+        raise ValueError(f"column {name!r} holds values that are not text: {error}.") from error
+    # Different values may have the same text now, and some mean missing.
+    codes = written.dictionary_encode()
+    return pa.DictionaryArray.from_arrays(pc.take(codes.indices, encoded.indices), codes.dictionary)
+
+
+def texts(name: str, column: pa.ChunkedArray) -> pa.Array:
+    """Return the values of `categories` as plain text."""
+    return categories(name, column).cast(pa.large_string())
+
+
+def temporal(name: str, column: pa.ChunkedArray, kind: str) -> pa.ChunkedArray:
+    """Return dates, times or durations in the one type of their kind, from any type or text."""
+    column = plain(column)
+    if is_text(column.type):
+        column = _read_text(name, column, kind)
+    target = {
+        DATES: pa.timestamp("us"),
+        INSTANTS: pa.timestamp("us", "UTC"),
+        TIMES: pa.time64("us"),
+        DURATIONS: pa.duration("us"),
+    }[kind]
+    return column.cast(target, safe=False)
+
+
+def booleans(name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return booleans, read from true and false or from 1 and 0."""
+    values = numbers(name, column, BOOLEANS)
+    return pa.chunked_array([pa.array(values == 1, pa.bool_(), mask=np.isnan(values))])
+
+
+def _written(values: pa.Array) -> pa.Array:
+    """Return distinct values as text in their standard form."""
+    if pa.types.is_floating(values.type):
+        whole = pc.and_(pc.equal(values, pc.round(values)), pc.less_equal(pc.abs(values), LARGEST_WHOLE))
+        short = pc.if_else(pc.is_nan(values), pa.scalar(None, values.type), values)
+        integers = pc.if_else(whole, short, pa.scalar(None, values.type)).cast(pa.int64()).cast(pa.large_string())
+        return pc.coalesce(integers, short.cast(pa.large_string()))
+    text = plain(values.cast(pa.large_string()))
+    text = pc.replace_substring_regex(text, r"^([+-]?\d+)\.0*$", r"\1")
+    text = pc.replace_substring_regex(text, r"^([+-]?\d+\.\d*[1-9])0+$", r"\1")
+    return pc.if_else(pc.match_substring_regex(text, BOOLEAN), pc.utf8_lower(text), text)
+
+
+def _look_at_text(name: str, text: pa.ChunkedArray) -> Written:
+    """Return the kind of nearly all cells, and the cells that are not of it."""
+    cells = len(text) - text.null_count
+    if not cells:
+        return Written(CATEGORIES, 0, {})
+    known = ~text.is_null().to_numpy()
+    for kind, pattern in PATTERNS.items():
+        odd = known & ~(_is_number(text) if kind == NUMBERS else _matches(text, pattern))
+        if odd.sum() <= (1 - NEARLY_ALL) * cells:
+            rows = np.flatnonzero(odd)
+            return Written(kind, cells, {int(row): str(text[int(row)].as_py()) for row in rows})
+    for what, pattern, remedy in (
+        ("numbers with commas", COMMA_NUMBER, "--decimal ',' says that commas are decimal points; or write 1234.5"),
+        ("dates in a notation that is not known", OTHER_DATE, "write them like 2024-01-31"),
+    ):
+        like = _matches(text, pattern)
+        if like.any() and (like | _is_number(text))[known].mean() >= NEARLY_ALL:
+            shown = text[int(np.flatnonzero(like)[0])].as_py()
+            raise ValueError(
+                f"column {name!r} holds {what}, such as {shown!r}: {remedy}; or declare it a category "
+                f"({_declare(name)})."
+            )
+    return Written(CATEGORIES, cells, {})
+
+
+def _matches(text: pa.ChunkedArray, pattern: str) -> NDArray[np.bool_]:
+    return np.asarray(pc.match_substring_regex(text, pattern).fill_null(False).to_numpy())
+
+
+def _is_number(text: pa.ChunkedArray) -> NDArray[np.bool_]:
+    """Return which cells are numbers; those with leading zeros are codes."""
+    try:
+        text.cast(pa.float64())  # the quick way, if all of them are numbers
+        numeric = np.asarray(text.is_valid().to_numpy())
+    except pa.ArrowException:
+        numeric = _matches(text, NUMBER)
+    return numeric & ~_matches(text, CODE)
+
+
+def _read_text(name: str, text: pa.ChunkedArray, kind: str) -> pa.ChunkedArray:
+    """Return text as values of the kind; raise with the first cell that is not of it."""
+    if kind not in (NUMBERS, BOOLEANS):
+        return _read_temporal(name, text, kind)
+    fits = _is_number(text) if kind == NUMBERS else _matches(text, BOOLEAN) | _matches(text, "^[01]$")
+    odd = np.flatnonzero(~text.is_null().to_numpy() & ~fits)
+    if len(odd):
+        cell = text[int(odd[0])].as_py()
+        raise ValueError(
+            f"column {name!r} holds {kind}, and {cell!r} is not one of them. Correct the cell, or leave it empty."
+        )
+    return text.cast(pa.float64() if kind == NUMBERS else pa.bool_())
+
+
+def _read_temporal(name: str, text: pa.ChunkedArray, kind: str) -> pa.ChunkedArray:
+    first_day = pc.binary_join_element_wise(pa.scalar("1970-01-01", text.type), text, pa.scalar(" ", text.type))
+    try:
+        if kind == TIMES:
+            return first_day.cast(pa.timestamp("us")).cast(pa.time64("us"))
+        if kind in (DATES, INSTANTS):
+            zone = "UTC" if kind == INSTANTS else None
+            try:
+                return text.cast(pa.timestamp("us", zone))
+            except pa.ArrowException:
+                return text.cast(pa.timestamp("ns", zone))
+    except pa.ArrowException as error:
+        raise ValueError(f"column {name!r} holds {kind}, and a cell is not one of them: {error}.") from error
+    raise ValueError(f"column {name!r} held {kind} when fitted and holds text now; convert it.")
+
+
+def _kind_of_type(name: str, column: pa.ChunkedArray) -> str:
+    """Return the kind of a typed column."""
+    tests = {
+        BOOLEANS: pa.types.is_boolean,
+        TIMES: pa.types.is_time,
+        DURATIONS: pa.types.is_duration,
+        INSTANTS: lambda kind: pa.types.is_timestamp(kind) and kind.tz is not None,
+        DATES: lambda kind: pa.types.is_date(kind) or pa.types.is_timestamp(kind),
+        NUMBERS: lambda kind: is_number(kind) or pa.types.is_null(kind),
+    }
+    for found, test in tests.items():
+        if test(column.type):
+            return found
+    raise ValueError(f"column {name!r} holds values that are not numbers, dates or text but {column.type}; convert it.")
+
+
+def _only_0_and_1(name: str, column: pa.ChunkedArray) -> bool:
+    values = numbers(name, column, BOOLEANS if Written.at(name, column).kind == BOOLEANS else NUMBERS)
+    return bool(np.isin(values[~np.isnan(values)], (0, 1)).all())
+
+
+def _share_values(name: str, tables: Mapping[str, pa.ChunkedArray], seen: Mapping[str, Written]) -> bool:
+    """Return whether the tables without categories hold mostly values that the tables with categories have too."""
+    known = pa.concat_arrays([texts(name, tables[where]) for where in tables if seen[where].kind == CATEGORIES])
+    others = [texts(name, tables[where]).drop_null() for where in tables if seen[where].kind != CATEGORIES]
+    return all(pc.mean(pc.is_in(values, known.unique())).as_py() >= 0.5 for values in others)
+
+
+def _odd_cells(name: str, where: str, found: Written) -> str:
+    shown = examples([f"{cell!r} (row {row + 1})" for row, cell in found.odd.items()], 3)
+    remedy = "Correct the cell, leave it empty," if len(found.odd) == 1 else "Correct the cells, leave them empty,"
+    of_table = f" of {where}" if where else ""
+    return (
+        f"column {name!r}{of_table} holds {found.kind} but for {len(found.odd)} of {found.cells} cells: {shown}. "
+        f"{remedy} or declare the column a category ({_declare(name)})."
+    )
+
+
+def _shown(name: str, column: pa.ChunkedArray) -> str:
+    return examples([repr(value) for value in texts(name, column).drop_null().unique().to_pylist()], 3)
+
+
+def _in(where: str) -> str:
+    return f"in {where} " if where else ""
+
+
+def _declare(name: str) -> str:
+    return f"--category {name}, stack(categories=[{name!r}]), or a categorical column in a frame"
+
+
+def _microseconds(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return a temporal column as counts of microseconds, instants in UTC."""
+    kind = column.type
+    unit: Any
+    if pa.types.is_duration(kind):
+        unit = pa.duration("us")
+    elif pa.types.is_time(kind):
+        unit = pa.time64("us")
+    else:
+        unit = pa.timestamp("us", tz=kind.tz if pa.types.is_timestamp(kind) else None)
+    return column.cast(unit, safe=False).cast(pa.int64())

@@ -1,0 +1,79 @@
+"""The random split into fit rows and calibration rows, which depends on the seed only."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from numbers import Real
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Covariates and outcomes, usually of one source; weights too, for base models trained on both sources."""
+
+    X: NDArray[np.float64]
+    y: NDArray[np.float64]
+    weight: NDArray[np.float64] | None = None
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+    def __getitem__(self, index: NDArray[Any]) -> Rows:
+        return Rows(self.X[index], self.y[index], None if self.weight is None else self.weight[index])
+
+    def __add__(self, other: Rows) -> Rows:
+        """Return these rows, then the other's, without weights."""
+        return Rows(np.concatenate([self.X, other.X]), np.concatenate([self.y, other.y]))
+
+    def joined(self) -> NDArray[np.float64]:
+        """Return the rows as density ratios take them: covariates, then the outcome."""
+        return join(self.X, self.y)
+
+
+def join(X: NDArray[np.float64], y: NDArray[np.float64] | float = np.nan) -> NDArray[np.float64]:
+    """Return covariates, then the outcome as the last column; NaN where it is unknown."""
+    return np.column_stack([X, np.broadcast_to(y, len(X))])
+
+
+def spawn_seeds(random_state: Any, count: int) -> list[int]:
+    """Return independent integer seeds for the parts of a fit, so that no part changes another's draws."""
+    entropy = int(check_random_state(random_state).randint(2**31 - 1))
+    return [int(seed) for seed in np.random.SeedSequence(entropy).generate_state(count)]
+
+
+def check_shares(calibration: Any) -> tuple[float, float]:
+    """Return the shares of observational and of trial rows that calibrate: one number for both, or a pair."""
+    both = tuple(calibration) if isinstance(calibration, tuple | list) else (calibration, calibration)
+    if len(both) != 2 or not all(isinstance(share, Real) and 0 < float(share) < 1 for share in both):
+        raise ValueError(
+            "calibration is the share of rows that calibrate, strictly between 0 and 1, or a pair of shares, of "
+            f"observational and of trial rows; got {calibration!r}."
+        )
+    return float(both[0]), float(both[1])
+
+
+def calibration_size(count: int, calibration: float) -> int:
+    """Return how many of ``count`` rows calibrate: the nearest to the share with at least one row on each side."""
+    return min(max(round(count * calibration), 1), count - 1)
+
+
+def split(rows: Rows, calibration: float, seed: int) -> tuple[Rows, Rows]:
+    """Return the fit rows and the calibration rows, drawn at random; no row is in both.
+
+    ``calibration`` is the share of rows that calibrate. At least one row stays on each side.
+    """
+    fit, calibrate = split_places(len(rows), calibration, seed)
+    return rows[fit], rows[calibrate]
+
+
+def split_places(count: int, calibration: float, seed: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return the positions of the fit rows and of the calibration rows among ``count`` rows."""
+    order = np.random.default_rng(seed).permutation(count)
+    size = calibration_size(count, calibration)
+    return order[size:], order[:size]

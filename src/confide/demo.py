@@ -1,0 +1,187 @@
+"""The demonstration: real pupils, a biased observational table, a small trial, and the results from each."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from confide.compare import Compared, compare
+from confide.data.study import Study, stack
+from confide.datasets import load_star
+from confide.diagnostics.confounding_test import hidden_confounding_test
+from confide.exceptions import PopulationWarning
+from confide.methods.naive import Naive
+from confide.methods.registry import METHODS
+from confide.model import CounterfactualIntervals
+from confide.report import Evidence, Individuals, write_page
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from confide.datasets import Dataset
+
+ALPHA = 0.1
+# Number of draws of trial and held-out pupils: the promise is an average over them.
+DRAWS = 6
+# Further methods that the report compares.
+MEASURED = ("pooled-dr", "wcp")
+
+
+@dataclass(frozen=True)
+class Line:
+    """The result of one approach on the held-out pupils: mean coverage and width, in regular and in small classes."""
+
+    what: str
+    promise: str
+    coverage: list[float]
+    width: list[float]
+
+
+@dataclass(frozen=True)
+class Story:
+    """The demonstration in numbers: means over several draws of trial and held-out pupils.
+
+    Attributes
+    ----------
+    draws : int
+        Number of draws.
+    observational, trial, held_out : int
+        Number of pupils in each part.
+    claimed, true : float
+        Mean score in small classes minus that in regular ones, among the observational and among the held-out pupils.
+    lines : list of Line
+        The result of each approach.
+    """
+
+    draws: int
+    observational: int
+    trial: int
+    held_out: int
+    claimed: float
+    true: float
+    lines: list[Line]
+
+
+@dataclass(frozen=True)
+class Way:
+    """One approach: its name, its promise, its fitted model, and the study it was fitted on."""
+
+    what: str
+    promise: str
+    model: CounterfactualIntervals
+    study: Study
+
+
+@dataclass(frozen=True)
+class Draw:
+    """One draw of pupils, with the model fitted on it.
+
+    Attributes
+    ----------
+    story : Story
+        Its numbers.
+    model : CounterfactualIntervals
+        Fitted on both tables.
+    study, held_out : Study
+        The pupils that it was fitted on, and those held out.
+    compared : list of Compared
+        Results of the methods on the held-out pupils.
+    """
+
+    story: Story
+    model: CounterfactualIntervals
+    study: Study
+    held_out: Study
+    compared: list[Compared]
+
+
+def star_story(seed: int, report_progress: Callable[[int], None] = lambda _: None) -> tuple[Story, Draw]:
+    """Return the story of Project STAR: what observational pupils claim, what the trial gives, what confide gives.
+
+    The numbers are means over `DRAWS` draws, the first of which is returned too. ``report_progress`` is called with 1
+    after each.
+    """
+    first = _draw(DRAWS * seed)
+    drawn = [first.story]
+    report_progress(1)
+    for draw in range(1, DRAWS):
+        drawn.append(_draw(DRAWS * seed + draw).story)
+        report_progress(1)
+    names = [(line.what, line.promise) for line in drawn[0].lines]
+    lines = []
+    for number, (what, promise) in enumerate(names):
+        mine = [story.lines[number] for story in drawn]
+        coverage, width = (np.mean([getattr(each, name) for each in mine], axis=0) for name in ("coverage", "width"))
+        lines.append(Line(what, promise, coverage.tolist(), width.tolist()))
+    observational, claimed, true = np.mean([(each.observational, each.claimed, each.true) for each in drawn], axis=0)
+    means = replace(drawn[0], draws=DRAWS, observational=round(observational), claimed=claimed, true=true, lines=lines)
+    return means, first
+
+
+def _draw(seed: int) -> Draw:
+    """Return one draw and its story."""
+    data = load_star(random_state=seed)
+    test = held_out(data)
+    claimed, true = (_difference(table, str(data.treatment), data.outcome) for table in (data.observational, data.test))
+    ways = list(fitted_ways(data, seed))
+    found = [_measured(way, test) for way in ways]
+    lines = [
+        Line(each.method, each.promise, [arm.coverage for arm in each.arms], [arm.width for arm in each.arms])
+        for each in found
+    ]
+    story = Story(1, len(data.observational), len(data.trial), len(data.test), claimed, true, lines)
+    compared = [replace(each, method=name) for name, each in zip(("naive", "transfer-centred"), found[1:], strict=True)]
+    return Draw(story, ways[-1].model, ways[-1].study, test, compared)
+
+
+def held_out(data: Dataset) -> Study:
+    """Return the held-out pupils, whose classes were randomised."""
+    X = data.test.drop_columns([str(data.treatment), data.outcome])
+    y, treatment = (data.test[name].to_numpy() for name in (data.outcome, str(data.treatment)))
+    return Study(X, y, treatment, np.full(len(y), fill_value=True))
+
+
+def fitted_ways(data: Dataset, seed: int) -> Iterator[Way]:
+    """Yield each approach, fitted."""
+    # Split conformal prediction that treats observational pupils as a trial: what an analyst without a trial would do.
+    blind = stack(data.observational, data.observational, treatment=str(data.treatment), outcome=data.outcome)
+    both = stack(data.observational, data.trial, treatment=str(data.treatment), outcome=data.outcome)
+    asked = [
+        ("observational alone", "nothing", Naive(), blind),
+        ("trial alone", METHODS["naive"].promise, "naive", both),
+        ("confide, with both", METHODS["transfer-centred"].promise, "transfer-centred", both),
+    ]
+    for what, promise, method, study in asked:
+        yield Way(what, promise, CounterfactualIntervals(method, alpha=ALPHA, random_state=seed).fit(*study), study)
+
+
+def _measured(way: Way, test: Study) -> Compared:
+    """Return the result of an approach on the held-out pupils."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PopulationWarning)  # the model without a trial predicts pupils unlike its own
+        return Compared.of(way.what, way.promise, way.model, test)
+
+
+def report_star(path: str, draw: Draw, seed: int) -> None:
+    """Write the report on a draw's held-out pupils, with more methods measured on them."""
+    X, y, treatment, trial = draw.study
+    measured = [*draw.compared, *compare(draw.study, draw.held_out, ALPHA, seed, MEASURED)]
+    pupils = pa.array([f"n{number:04d}" for number in range(1, len(draw.held_out) + 1)])
+    evidence = Evidence(
+        measured,
+        f"On {len(draw.held_out):,} pupils who are neither in the trial nor in the observational table.",
+        hidden_confounding_test(X, y, treatment, trial, random_state=seed),
+    )
+    individuals = Individuals.of_table(draw.model, draw.held_out.X.add_column(0, "pupil", pupils))
+    write_page(path, draw.model, individuals, evidence)
+
+
+def _difference(table: pa.Table, treatment: str, outcome: str) -> float:
+    """Return the mean outcome of the treated minus that of the others."""
+    treated = table[treatment].to_numpy() == 1
+    outcomes = table[outcome].to_numpy()
+    return float(outcomes[treated].mean() - outcomes[~treated].mean())

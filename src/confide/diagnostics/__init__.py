@@ -1,0 +1,19 @@
+"""Diagnostics: what to check before trusting a fitted model."""
+
+from confide.conformal.quantile import effective_sample_size
+from confide.diagnostics.confounding_test import ConfoundingTest, hidden_confounding_test
+from confide.diagnostics.coverage import Coverage, coverage_by_alpha, coverage_report
+from confide.diagnostics.records import ArmDiagnostics
+from confide.diagnostics.weights import Weights, calibration_weights
+
+__all__ = [
+    "ArmDiagnostics",
+    "ConfoundingTest",
+    "Coverage",
+    "Weights",
+    "calibration_weights",
+    "coverage_by_alpha",
+    "coverage_report",
+    "effective_sample_size",
+    "hidden_confounding_test",
+]

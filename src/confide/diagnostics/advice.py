@@ -1,0 +1,222 @@
+"""When not to trust a fitted arm, and what to do instead: plain sentences from its diagnostics."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from confide.methods.registry import ASSUMPTIONS
+from confide.methods.weighted import weighs_outcome
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from confide.diagnostics.records import ArmDiagnostics
+    from confide.methods.base import ArmEstimator
+
+# With an effective sample size below this, the achieved coverage may be far from the level.
+FEW_ROWS = 30
+# With an overlap of the sources below this, their density ratio is a guess.
+LITTLE_OVERLAP = 0.2
+# If the outcome lowers the log loss by this many standard errors, the test for hidden confounding is advised.
+CLEAR_GAIN = 2.0
+COLUMNS = 100
+
+
+def give_advice(record: ArmDiagnostics, arm: ArmEstimator) -> tuple[str, ...]:
+    """Return sentences on when not to trust the arm, and what to do; empty if no number is a reason for concern."""
+    said = []
+    if shortage := arm.shortage():
+        said.append(f"{shortage[0].upper()}{shortage[1:]}")
+    else:
+        said += [*_on_calibration(record), *_on_misses(record, arm)]
+    return (*said, *_on_promise(record), *_on_ratio(record, arm), *_on_confounding(record, arm))
+
+
+def _has_no_promise(record: ArmDiagnostics) -> bool:
+    return record.promise.startswith(("none", "not stated"))
+
+
+def _depends_on_weights(record: ArmDiagnostics) -> bool:
+    return "Δ" in record.promise or "½E" in record.promise
+
+
+def _on_calibration(record: ArmDiagnostics) -> list[str]:
+    said = []
+    alpha, rows, size = record.alpha, record.calibration, record.effective_size
+    if rows and size < FEW_ROWS:
+        worth = f"{rows} rows" if round(size, 6) == rows else f"{rows} rows worth {size:.1f} of equal weight"
+        spread = np.sqrt(alpha * (1 - alpha) / (size + 2))
+        said.append(
+            f"Calibration rests on {worth}. The promise is an average over samples; with this one the coverage may "
+            f"well be {spread:.0%} more or less. Use more rows."
+        )
+    if record.largest_share > alpha and round(size, 6) < rows:
+        said.append(
+            f"One calibration row carries {record.largest_share:.0%} of the weight, more than alpha = {alpha:g}: it "
+            "alone can set the width. Look at that row, or use a method with bounded weights (pooled-dr, transfer)."
+        )
+    if record.first_stage_size is not None and record.first_stage_size < FEW_ROWS:
+        said.append(
+            f"The first stage's weights are worth {record.first_stage_size:.0f} rows: its intervals are little more "
+            "than noise. Use another ratio, pooled-dr or transfer."
+        )
+    if record.infinite:
+        said.append(
+            f"{record.infinite:.0%} of the intervals at the trial's own covariates are infinite. Use a larger alpha, "
+            "more rows, or transfer."
+        )
+    if record.at_edge:
+        said.append(
+            f"{record.at_edge:.0%} of the sets reach the edge of the searched outcomes, and nothing beyond it was "
+            "searched. Declare the outcome's bounds (outcome_range=), or use transfer."
+        )
+    return said
+
+
+def _on_misses(record: ArmDiagnostics, arm: ArmEstimator) -> list[str]:
+    """Return whom the intervals miss more often, if all have one width."""
+    if not arm.has_one_width():
+        return []
+    remedy = "score='normalised'"
+    if getattr(arm, "base_on", None) in ("observational", "centred"):
+        # Error sizes in the large table do not include its bias, so people who are easy to predict would be missed.
+        remedy = f"{'transfer' if arm.base_on == 'centred' else record.method} with {remedy} and base_on='grounded'"
+    return [
+        (
+            "All intervals have one width, so that people who are hard to predict are missed more often than alpha = "
+            f"{record.alpha:g}, and others less often. Where that matters, {remedy} lets widths follow the size of "
+            "errors."
+        )
+    ]
+
+
+def _on_promise(record: ArmDiagnostics) -> list[str]:
+    measure = "Measure its coverage on held-out trial rows (coverage_report)"
+    if _has_no_promise(record):
+        return [f"{record.method} promises no coverage. {measure}, or use transfer."]
+    if _depends_on_weights(record):
+        short = f"{record.method} promises its level minus an unknown error of its weights."
+        return [f"{short} {measure}; use transfer where the level must hold."]
+    return []
+
+
+def _on_ratio(record: ArmDiagnostics, arm: ArmEstimator) -> list[str]:
+    said = []
+    if getattr(arm, "ratio_", None) is not None and record.overlap is not None and record.overlap < LITTLE_OVERLAP:
+        said.append(
+            f"Trial and observational rows hardly overlap ({record.overlap:.2f} of 1): the weights are guesses where "
+            "one of the two is missing. Use transfer or naive, which need no overlap."
+        )
+    if record.clipped:
+        said.append(
+            f"The ratio is at its limit on {record.clipped} rows: they are almost surely of one source. Check for a "
+            "covariate that gives the source away, or use transfer."
+        )
+    return said
+
+
+def _on_confounding(record: ArmDiagnostics, arm: ArmEstimator) -> list[str]:
+    if record.log_loss is None or record.log_loss_without_outcome is None or record.log_loss_error is None:
+        return []
+    if record.log_loss_without_outcome - record.log_loss <= CLEAR_GAIN * record.log_loss_error:
+        return []
+    if not (_has_no_promise(record) or _depends_on_weights(record)):
+        then = "The promise holds whatever it finds."
+    elif getattr(arm, "ratio_", None) is None:
+        then = f"Whether {record.method} allows for what it may find is not known."
+    elif weighs_outcome(arm.ratio_):
+        then = f"{record.method} allows for confounding as far as its ratio is right."
+    else:
+        then = f"The weights of {record.method} do not use outcomes: with confounding use transfer or pooled-dr."
+    return [
+        (
+            "The outcome helps to separate trial from observational rows (held-out log loss), a reason to run "
+            f"the test for hidden confounding: hidden_confounding_test, or `confide diagnose`. {then}"
+        )
+    ]
+
+
+# The last sentence of all advice. The test for hidden confounding uses all rows and takes longer; readers must not
+# mistake the diagnostics above for its result, which may differ.
+NOT_LOOKED_AT = (
+    "Not looked at: hidden confounding, for which hidden_confounding_test, or `confide diagnose`, is the test, and how "
+    "the trial was run, which no row shows."
+)
+
+
+def summarise(
+    arms: Mapping[Any, ArmDiagnostics], effect: str, arm_alpha: float, effect_shortages: Mapping[Any, str]
+) -> str:
+    """Return the diagnostics of all arms as text; ``effect_shortages`` are those of the fitted effect."""
+    records = list(arms.values())
+    first = records[0]
+    parts = [
+        f"{first.method} at alpha = {first.alpha:g}; promised coverage of an outcome: {first.promise}.",
+        f"Effects by {effect}, each of the two steps at {arm_alpha:g}.",
+        ASSUMPTIONS,
+        "",
+    ]
+    for record in records:
+        parts += [f"Treatment {record.treatment}", *(f"  {line}" for line in _describe(record))]
+    parts += ["", "Before you trust it"]
+    parts += [f"- {text}" for text in advised(records, effect_shortages)]
+    return "\n".join(_wrap(part) for part in parts)
+
+
+def effect_promise(record: ArmDiagnostics, effect: str, arm_alpha: float) -> str:
+    """Return the promise of an effect interval, given those of its arms; no more than is proved."""
+    if effect == "nested-inexact":
+        return "none"
+    if not record.promise.startswith("≥ 1-α") or _depends_on_weights(record):
+        return f"none in numbers: it would need arms that keep their level, and {record.method} does not promise that"
+    if 2 * arm_alpha >= 1:
+        return f"none: each of its two steps is taken at {arm_alpha:g}, and together they may miss always"
+    return f"≥ {100 * (1 - 2 * arm_alpha):.10g} %, because each of its two steps is taken at {arm_alpha:g}"
+
+
+def advised(records: Sequence[ArmDiagnostics], effect_shortages: Mapping[Any, str]) -> list[str]:
+    """Return the advice on arms and effects, each sentence once; it names the arms if not all are meant."""
+    by_advice: dict[str, list[str]] = {}
+    for record in records:
+        for text in record.advice:
+            by_advice.setdefault(text, []).append(str(record.treatment))
+    for label, text in effect_shortages.items():
+        by_advice.setdefault(f"Effect intervals: {text}", []).append(str(label))
+    return [
+        *(
+            ("" if len(labels) == len(records) else f"Treatment {' and '.join(labels)}: ") + text
+            for text, labels in by_advice.items()
+        ),
+        f"Looked at for this: rows, weights, overlap and intervals. {NOT_LOOKED_AT}",
+    ]
+
+
+def _wrap(text: str) -> str:
+    """Return a paragraph of at most `COLUMNS` columns; names are not broken at hyphens."""
+    indent = " " * (len(text) - len(text.lstrip(" -")))
+    return textwrap.fill(text, COLUMNS, subsequent_indent=indent, break_on_hyphens=False)
+
+
+def _describe(record: ArmDiagnostics) -> list[str]:
+    """Return an arm's numbers as a few lines of text."""
+    calibrate = f"{record.calibration} calibrate"
+    if record.calibration:
+        calibrate += f" (n_eff {record.effective_size:.1f}, heaviest row {record.largest_share:.1%} of the weight)"
+    if record.first_stage_size is not None:
+        calibrate += f"; first stage n_eff {record.first_stage_size:.1f}"
+    lines = [f"rows: {record.observational} observational, {record.trial} trial; {calibrate}"]
+    if record.overlap is not None:
+        lines.append(
+            f"sources: overlap {record.overlap:.2f} of 1; held-out log loss {record.log_loss:.4f} with the outcome, "
+            f"{record.log_loss_without_outcome:.4f} without (standard error of the difference "
+            f"{record.log_loss_error:.4f})"
+        )
+    sets = f"intervals at the trial's covariates: {record.infinite:.1%} infinite"
+    if record.at_edge is not None:
+        sets += f", {record.at_edge:.1%} at the edge of the searched outcomes"
+    if record.clipped is not None:
+        sets += f"; ratio at its limits on {record.clipped} rows of fit"
+    return [*lines, sets]

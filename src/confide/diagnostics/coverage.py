@@ -1,0 +1,152 @@
+"""Coverage of a fitted model's sets on held-out rows."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.stats import beta
+from sklearn.utils.validation import check_is_fitted
+
+from confide.base.validation import check_lengths, check_outcome
+from confide.exceptions import InfiniteIntervalWarning, PopulationWarning
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from confide.model import CounterfactualIntervals
+
+
+CONFIDENCE = 0.95
+# Levels of `coverage_by_alpha`: 5 % to 95 %.
+ALPHAS = tuple(percent / 100 for percent in range(95, 0, -5))
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """Achieved coverage of one arm on held-out rows.
+
+    Attributes
+    ----------
+    treatment : label
+        The arm.
+    n : int
+        Number of its held-out rows.
+    coverage : float
+        Share of them whose outcome is in its set.
+    low, high : float
+        Exact 95 % interval (Clopper and Pearson) for the coverage of this fitted model.
+    width : float
+        Mean size of the sets: length, or number of values where the outcome is discrete. Infinite if one set is.
+    infinite : float
+        Share of the sets that are infinite.
+    """
+
+    treatment: Any
+    n: int
+    coverage: float
+    low: float
+    high: float
+    width: float
+    infinite: float
+
+
+def coverage_report(model: CounterfactualIntervals, X_test: Any, y_test: Any, treatment: Any) -> list[Coverage]:
+    """Return, per arm of the test rows, how often the model's sets contain the outcome.
+
+    The rows must be a hold-out set of randomised rows from the trial's population. On rows that fitted or calibrated
+    the model, coverage only repeats the level; on observational rows it is that of confounded outcomes, which is not
+    what the model promises. Choosing a method or a parameter by this report makes the winner's coverage look better
+    than it is: report that on a second hold-out set.
+
+    Coverage is that of `predict_set`, which the promises are about. For most methods it is that of `predict_interval`;
+    where sets are unions, or subsets of ``outcome_values``, the interval is their hull and covers as much or more.
+
+    Parameters
+    ----------
+    model : CounterfactualIntervals
+        Fitted.
+    X_test : frame or (n, d) array
+        Covariates.
+    y_test : (n,) array
+        Outcomes under the assigned treatment.
+    treatment : label or (n,) array
+        The assigned treatment: one label, or one label per row.
+
+    Returns
+    -------
+    list of Coverage
+        One record per arm among the test rows, in the model's order.
+    """
+    check_is_fitted(model)
+    y = check_outcome(y_test)
+    if not len(y):
+        raise ValueError("there are no test rows: hold out some rows of the trial.")
+    check_lengths(X_test=X_test, y_test=y)
+    labels = np.asarray(treatment)
+    sets = model.predict_set(X_test, treatment)
+    inside, measure, infinite = sets.contains(y), sets.measure, sets.hull().infinite
+    records = []
+    for label in model.arms_:
+        rows = np.broadcast_to(labels == label, len(y))
+        if rows.any():
+            low, high = clopper_pearson(int(inside[rows].sum()), int(rows.sum()))
+            records.append(
+                Coverage(
+                    treatment=label,
+                    n=int(rows.sum()),
+                    coverage=float(inside[rows].mean()),
+                    low=low,
+                    high=high,
+                    width=float(measure[rows].mean()),
+                    infinite=float(infinite[rows].mean()),
+                )
+            )
+    return records
+
+
+def coverage_by_alpha(
+    model: CounterfactualIntervals, X_test: Any, y_test: Any, treatment: Any, alphas: Iterable[float] | None = None
+) -> dict[float, list[Coverage]]:
+    """Return, per level, how often the model's sets contain the outcome at that level.
+
+    The model is not refitted (`CounterfactualIntervals.with_alpha`); two-stage methods and nested effects repeat their
+    second regression per level. The same rows are used at all levels, so the shares are correlated, and each exact
+    interval is valid for its own level only. Infinite sets are counted without a warning.
+
+    Parameters
+    ----------
+    model, X_test, y_test, treatment
+        As in `coverage_report`, the rows held out as there.
+    alphas : floats, default 0.95, 0.9, …, 0.05
+        Miscoverage levels, strictly between 0 and 1. Of the default, levels that the model does not support
+        are left out (for instance, `PooledDR` needs ``alpha + floor`` below 1).
+
+    Returns
+    -------
+    dict
+        `coverage_report` by alpha, in the order given.
+    """
+    check_is_fitted(model)
+    if alphas is None:
+        alphas = [alpha for alpha in ALPHAS if model.why_not_at(alpha) is None]
+    found: dict[float, list[Coverage]] = {}
+    for alpha in alphas:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", InfiniteIntervalWarning)  # the records count them
+            if found:
+                warnings.simplefilter("ignore", PopulationWarning)  # the rows are the same: one warning is enough
+            found[alpha] = coverage_report(model.with_alpha(alpha), X_test, y_test, treatment)
+    if not found:
+        raise ValueError("alphas must have at least one level that the model supports, got none; use [0.1].")
+    return found
+
+
+def clopper_pearson(successes: int, trials: int) -> tuple[float, float]:
+    """Return the exact 95 % interval for a probability: the values that no one-sided binomial test at 2.5 % rejects."""
+    tail = (1 - CONFIDENCE) / 2
+    low = beta.ppf(tail, successes, trials - successes + 1) if successes else 0.0
+    high = beta.isf(tail, successes + 1, trials - successes) if successes < trials else 1.0
+    return float(low), float(high)

@@ -1,0 +1,1 @@
+"""Intervals for the individual effect of one treatment against another."""

@@ -1,0 +1,118 @@
+"""Nested effect intervals: computed at treated rows, regressed on the covariates, and calibrated."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+
+from confide.conformal.grid import widened_range
+from confide.conformal.intervals import Intervals, count_rows, shortage
+from confide.conformal.quantile import Calibration
+from confide.data.splits import Rows, check_shares, split
+from confide.effects.base import Effect, difference
+from confide.models.interval_ends import IntervalEnds
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from confide.methods.base import ArmEstimator
+
+
+@dataclass(frozen=True)
+class NestedPair:
+    """The interval of one pair of arms: regressed ends, and the calibration that moves them apart."""
+
+    ends: IntervalEnds
+    calibration: Calibration
+    bounds: tuple[float, float] | None
+
+
+class Nested(Effect):
+    """Effect intervals at the treated rows, whose ends are then regressed on the covariates.
+
+    Of each pair the later label is the treated arm. The control arm's interval Ĉ₀, at α₁, turns a treated row
+    into an interval C = [y - Ĉ₀ᴿ(x), y - Ĉ₀ᴸ(x)] for its effect. The ends of C are regressed on x over the
+    treated arm's observational rows (over half of its trial rows if it has none), and moved apart by the
+    quantile, at α₂, of max(m̂ᴸ - Cᴸ, Cᴿ - m̂ᴿ) over its trial rows. α₁ = α₂ = arm_alpha.
+
+    Promise: coverage ≥ 1 - 2·arm_alpha where the control arm (of each pair the earlier label, whichever way round
+    the effect is asked for) covers ≥ 1 - arm_alpha, whatever the confounding in the treated arm; ``exact=False``
+    leaves out the last quantile, and has no promise.
+    """
+
+    _by_label: ClassVar = ("controls_", "pairs_")
+
+    def __init__(self, *, exact: bool) -> None:
+        self.exact = exact
+
+    def fit(
+        self, arms: Mapping[Any, ArmEstimator], rows: Mapping[Any, tuple[Rows, Rows]], arm_alpha: Any, seed: int
+    ) -> Self:
+        """Fit the ends of each pair of arms."""
+        self.arm_alpha_ = arm_alpha
+        labels = list(arms)
+        self.controls_ = {label: arms[label].at(arm_alpha) for label in labels[:-1]}
+        self.pairs_ = {
+            (treated, control): self._fit_pair(arms, rows, treated, control, seed)
+            for control, treated in combinations(labels, 2)
+        }
+        return self
+
+    def calibrates_on_trial(self, place: int) -> bool:
+        """Return whether the arm is the treated one in some pair: all but the first are."""
+        return self.exact and place > 0
+
+    def _fit_pair(
+        self,
+        arms: Mapping[Any, ArmEstimator],
+        rows: Mapping[Any, tuple[Rows, Rows]],
+        treated: Any,
+        control: Any,
+        seed: int,
+    ) -> NestedPair:
+        fit, calibration = rows[treated]
+        if not len(fit):
+            fit, calibration = split(calibration, check_shares(arms[treated].calibration)[1], seed)
+        # Infinite ends are replaced by the domain's ends, which must not depend on treated calibration rows.
+        treated_range = widened_range(fit.y)
+        control_range = widened_range(np.concatenate([part.y for part in rows[control]]))
+        domain = (treated_range[0] - control_range[1], treated_range[1] - control_range[0])
+        ends = IntervalEnds(seed=seed).fit(fit.X, self._effects(fit, control), domain)
+        missed = ends.miss(calibration.X, self._effects(calibration, control))
+        declared = [arms[label].outcome_range_ for label in (treated, control)]
+        bounds = None
+        if declared[0] is not None and declared[1] is not None:
+            bounds = (declared[0][0] - declared[1][1], declared[0][1] - declared[1][0])
+        return NestedPair(ends, Calibration.of(missed), bounds)
+
+    def _effects(self, rows: Rows, control: Any) -> Intervals:
+        """Return the intervals C of treated rows."""
+        return difference(Intervals(rows.y, rows.y), self.controls_[control].predict_interval(rows.X))
+
+    def predict_interval(self, X: NDArray[np.float64], treated: Any, control: Any) -> Intervals:
+        """Return the pair's interval; that of the reversed pair is its negative."""
+        if (treated, control) not in self.pairs_:
+            lower, upper = self.predict_interval(X, control, treated)
+            return Intervals(-upper, -lower)
+        pair = self.pairs_[treated, control]
+        offset = float(pair.calibration.quantile(self.arm_alpha_)) if self.exact else 0.0
+        intervals = pair.ends.widened(X, offset)
+        return intervals if pair.bounds is None else intervals.clip(*pair.bounds)
+
+    def shortages(self) -> dict[Any, str]:
+        """Return the shortages of the control arms, and of treated arms with too few trial rows."""
+        found = {}
+        for (treated, control), pair in self.pairs_.items():
+            if text := self.controls_[control].shortage():
+                found[control] = text
+            if self.exact and pair.calibration.quantile(self.arm_alpha_) == np.inf:
+                reach = "infinite" if pair.bounds is None else "as wide as the effect"
+                finite = int((pair.calibration.scores < np.inf).sum())
+                rows = f"{count_rows(finite)} with a finite interval of the control arm"
+                found[treated] = shortage(self.arm_alpha_, rows, "trial", f"All intervals are {reach}")
+        return found

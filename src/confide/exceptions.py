@@ -1,0 +1,16 @@
+"""The warnings of confide: catch them by class, not by text."""
+
+
+class InfiniteIntervalWarning(UserWarning):
+    """Intervals are infinite because there are too few calibration rows. The message gives the remedy."""
+
+
+class PopulationWarning(UserWarning):
+    """New rows look unlike the trial's (covariate shift); the promises are for the trial's population.
+
+    The message names the columns. The false alarm rate, on rows from the trial's population, is at most 6 calls in a
+    thousand, for any number of rows and columns. 1 of these 6 is for distribution-free tests. 5 are for single absurd
+    rows, under the assumption that a column's tails are those of a power law or lighter, and do not become heavier
+    farther out. docs/population.md states it exactly, with the rates measured for many kinds of columns, and shows how
+    extreme an absurd row must be to be detected.
+    """

@@ -1,1 +1,0 @@
-"""Studies: what the methods do on data whose truth is known."""

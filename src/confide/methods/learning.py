@@ -1,0 +1,239 @@
+"""Fitting of one arm, common to all methods: checks, split, base model, density ratio and calibration."""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import validate_data
+
+from confide.base.cache import fit_once, predict_once
+from confide.base.validation import (
+    all_or_nothing,
+    check_lengths,
+    check_outcome,
+    check_outcome_range,
+    check_outcome_values,
+    check_trial,
+)
+from confide.conformal.grid import outcome_grid, widened_range
+from confide.conformal.quantile import Calibration, check_alpha, check_weights
+from confide.data.splits import Rows, check_shares, join, spawn_seeds, split_places
+from confide.methods.arm import Arm
+from confide.models.base_model import check_base_on
+from confide.models.fitting import seeded
+from confide.models.scores import Grounded, Score, check_score, raised_scores
+from confide.ratio import check_ratio
+from confide.ratio.registry import check_seen
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+# Smallest number of rows of an arm, over both sources.
+LEAST_ROWS = 2
+# Number of candidate outcomes per row in methods that search, before changes between them are bisected.
+GRID = 256
+
+
+class ArmLearner(BaseEstimator, ABC):
+    """Base class for fitting a method on one arm's rows; a method implements `_fit`.
+
+    `_fit` sets ``score_``, ``base_`` and ``calibration_``; weighted methods also set ``ratio_``. A method lists the
+    sources it needs in ``_needs``, and names the source it calibrates on in ``_calibrates_on``.
+    """
+
+    _needs: ClassVar[dict[str, int]]
+    _calibrates_on: ClassVar[str]
+
+    # The parameters that all methods have.
+    base: Any
+    score: Any
+    calibration: Any
+    alpha: float
+    outcome_range: tuple[float, float] | None
+    outcome_values: Any
+    random_state: Any
+    # Set by fit.
+    score_: Score
+    base_: Any
+    ratio_: Any
+    calibration_: Calibration
+    grid_: NDArray[np.float64]
+    outcome_range_: tuple[float, float] | None
+    outcome_values_: NDArray[np.float64] | None
+    n_features_in_: int
+
+    def __new__(cls, *_: Any, **params: Any) -> Self:
+        """Raise for a parameter that the class lacks, and list those it has."""
+        known = [name for name in inspect.signature(cls.__init__).parameters if name != "self"]
+        unknown = [name for name in params if name not in known]
+        if unknown:
+            raise TypeError(f"{cls.__name__} has no parameter {unknown[0]!r}; it has: {', '.join(known)}.")
+        return object.__new__(cls)
+
+    def fit(self, X: Any, y: Any, *, trial: Any, population: Any = None) -> Self:
+        """Fit on one arm's rows.
+
+        Parameters
+        ----------
+        X : (n, d) array
+            Covariates, as numbers; NaN marks a missing one.
+        y : (n,) array
+            Outcomes under this arm's treatment.
+        trial : (n,) boolean array
+            True for rows of the randomised trial, False for observational rows.
+        population : (N, d) array, default None
+            Covariates of the whole observational table, all arms. Only `WCP` uses it.
+        """
+        with all_or_nothing(self):
+            check_alpha(self.alpha)
+            shares = check_shares(self.calibration)
+            X = validate_data(self, X, ensure_min_samples=LEAST_ROWS, ensure_all_finite="allow-nan", dtype=np.float64)
+            y, trial = check_outcome(y), check_trial(trial)
+            check_lengths(X=X, y=y, trial=trial)
+            if self.outcome_range is not None and self.outcome_values is not None:
+                raise ValueError("give outcome_range or outcome_values, not both: the values are a range already.")
+            self.outcome_range_ = check_outcome_range(self.outcome_range, y)
+            self.outcome_values_ = check_outcome_values(self.outcome_values, y)
+            if self.outcome_values_ is not None:
+                self.outcome_range_ = (float(self.outcome_values_[0]), float(self.outcome_values_[-1]))
+            seeds = spawn_seeds(self.random_state, 3)
+            rows = Rows(X, y)
+            arm = Arm(rows[trial], rows[~trial], population, shares, *seeds)
+            self._check_needed(trial)
+            self.score_ = check_score(self.score)
+            self._fit(arm)
+        self._warn_of_shortage()
+        return self
+
+    def _needed(self) -> dict[str, int]:
+        """Return the smallest number of rows of each source that the method needs."""
+        return self._needs
+
+    def _check_needed(self, trial: NDArray[np.bool_]) -> None:
+        """Raise if the arm has too few rows of a source."""
+        found = {"trial": int(trial.sum()), "observational": int((~trial).sum())}
+        for source, least in self._needed().items():
+            if found[source] < least:
+                raise ValueError(
+                    f"{type(self).__name__} needs at least {least} {source} row{'s' * (least > 1)}, "
+                    f"got {found[source]}."
+                )
+
+    def learning_rows(self, trial: Any) -> NDArray[np.bool_]:
+        """Return a mask of the arm's rows that are not used for calibration; it depends on sources and seed only.
+
+        Preprocessing before the arm, such as an encoder, must be fitted on these rows only. ``random_state`` must be a
+        number, or `fit` would draw another split.
+        """
+        trial = check_trial(trial)
+        if len(trial) < LEAST_ROWS:
+            raise ValueError(f"an arm needs at least {LEAST_ROWS} rows, got n_samples={len(trial)}.")
+        self._check_needed(trial)
+        places = {"trial": np.flatnonzero(trial), "observational": np.flatnonzero(~trial)}
+        shares = dict(zip(("observational", "trial"), check_shares(self.calibration), strict=True))
+        split_seed = spawn_seeds(self.random_state, 3)[0]
+        learns = np.zeros(len(trial), dtype=bool)
+        for part in self._learns_from(len(places["observational"])):
+            source, _, only_fit = part.partition(" ")
+            mine = places[source]
+            learns[mine[split_places(len(mine), shares[source], split_seed)[0]] if only_fit else mine] = True
+        return learns
+
+    @abstractmethod
+    def _learns_from(self, observational: int) -> tuple[str, ...]:
+        """Return the parts of the arm that are not used for calibration, given the number of observational rows.
+
+        A part is a source, "trial" or "observational", or its fit rows, "trial fit" or "observational fit".
+        """
+
+    @abstractmethod
+    def _fit(self, arm: Arm) -> None:
+        """Fit the base model and the weights, and store the calibration."""
+
+    def _learn(self, rows: Rows, arm: Arm) -> Any:
+        return self.score_.learn(self.base, rows, self._base_alpha(), arm.base_seed)
+
+    def _learn_on(self, base_on: str, observational: Rows, trial: Rows, arm: Arm) -> Any:
+        """Return the base model fitted on the rows that ``base_on`` names; "weighted" needs ``ratio_``."""
+        if check_base_on(base_on) == "trial":
+            return self._learn(trial, arm)
+        if base_on == "weighted":
+            return self._learn(self._weighted(observational, trial), arm)
+        model = self._learn(observational, arm)
+        return model if base_on == "observational" else Grounded(model, self.score_).fit(trial)
+
+    def _weighted(self, observational: Rows, trial: Rows) -> Rows:
+        """Return both sources' rows with weights ∝ r̂/(n + m·r̂), of mean 1, to resemble the trial's population."""
+        check_seen(self.ratio_, "base_on='weighted'", "base_on='grounded'")
+        rows = observational + trial
+        ratio = self._weigh(rows.X, rows.y)
+        weight = ratio / (len(observational) + len(trial) * ratio)
+        if not weight.any():
+            raise ValueError(
+                f"the ratio is zero on all {len(rows)} rows the base model learns from. Check the ratio, or use "
+                "base_on='grounded'."
+            )
+        return Rows(rows.X, rows.y, weight / weight.mean())
+
+    def _fit_on_trial_alone(self, arm: Arm) -> None:
+        """Fit as `naive` does, because observational rows are missing, with a warning."""
+        name = type(self).__name__
+        warnings.warn(
+            f"{name} found {len(arm.observational)} observational rows and calibrates on the trial alone, as naive "
+            "does. Give observational rows of this treatment, or use naive.",
+            stacklevel=6,
+        )
+        fit, calibration = arm.split_trial()
+        self.base_ = self._learn(fit, arm)
+        self.calibration_ = self._calibrate(calibration)
+
+    def _search_grid(self, arm: Arm) -> NDArray[np.float64]:
+        """Return the candidate outcomes of methods that search."""
+        return outcome_grid(arm.outcomes, widened_range(arm.outcomes, self.outcome_range_), GRID)
+
+    def _learn_ratio(self, ratio: Any, numerator: Any, denominator: Any, arm: Arm) -> Any:
+        return fit_once(seeded(check_ratio(ratio), arm.ratio_seed), numerator, denominator)
+
+    def _calibrate(self, rows: Rows, *, weighted: bool = False) -> Calibration:
+        """Return the calibration on the rows; with ``weighted``, by ``ratio_``."""
+        scores = self._calibration_scores(rows)
+        if not weighted:
+            return Calibration.of(scores)
+        weights = self._weigh(rows.X, rows.y)
+        if not weights.any():
+            raise ValueError(
+                f"the ratio is zero on all {len(rows)} calibration rows, so nothing can be calibrated. "
+                "Check the ratio, or whether trial and observational rows overlap at all."
+            )
+        return Calibration.of(scores, weights)
+
+    def _calibration_scores(self, rows: Rows) -> NDArray[np.float64]:
+        """Return the scores of rows, raised by the rounding error of a new row's score."""
+        return raised_scores(self.score_, self.base_, rows, self._predict_base(rows.X))
+
+    def _weigh(self, X: NDArray[np.float64], y: NDArray[np.float64] | float = np.nan) -> NDArray[np.float64]:
+        """Return the fitted ratio at covariates and outcomes."""
+        return check_weights(self.ratio_.predict(join(X, y)), "the ratio")
+
+    def _predict_base(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the base model's predictions; raise if one is NaN."""
+        prediction: NDArray[np.float64] = np.asarray(predict_once(self.base_, X), dtype=np.float64)
+        if np.isnan(prediction).any():
+            raise ValueError(
+                f"the base model predicts NaN for {np.isnan(prediction).any(axis=-1).sum()} rows. "
+                "Use a base model that always predicts a number."
+            )
+        return prediction
+
+    def _base_alpha(self) -> Any:
+        """Return the level at which quantile base models are trained."""
+        return self.alpha
+
+    @abstractmethod
+    def _warn_of_shortage(self) -> None:
+        """Warn if all intervals are infinite."""

@@ -1,0 +1,81 @@
+"""Fitting of a study's arms, each on its own rows, and the rows that an encoder may be fitted on."""
+
+from __future__ import annotations
+
+import warnings
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.base import clone
+
+from confide.base.validation import examples
+from confide.data.splits import Rows
+from confide.exceptions import InfiniteIntervalWarning
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from confide.data.study import Study
+    from confide.effects.base import Effect
+    from confide.methods.base import ArmEstimator
+
+
+def learning_rows(arm: ArmEstimator, effect: Effect, study: Study) -> NDArray[np.bool_]:
+    """Return a mask of the rows that calibrate neither an arm nor an effect."""
+    learns = np.zeros(len(study), dtype=bool)
+    for place, label in enumerate(np.unique(study.treatment)):
+        mine = study.treatment == label
+        with _naming(label, study):
+            learns[mine] = arm.learning_rows(study.trial[mine])
+        if effect.calibrates_on_trial(place):
+            learns &= ~(mine & study.trial)
+    return learns
+
+
+@contextmanager
+def _naming(label: Any, study: Study) -> Iterator[None]:
+    """Add to errors raised in the block the treatment they are about, and the treatments of each table."""
+    try:
+        yield
+    except ValueError as error:
+        tables = {"observational": ~study.trial, "trial": study.trial}
+        found = "; ".join(f"{name} {examples(np.unique(study.treatment[rows]))}" for name, rows in tables.items())
+        raise ValueError(f"treatment {label}: {error} Treatments by table: {found}.") from error
+
+
+def fit_arm(
+    arm: ArmEstimator, encoded: NDArray[np.float64], study: Study, label: Any
+) -> tuple[ArmEstimator, list[tuple[type[Warning], str]]]:
+    """Return a clone of the arm fitted on the rows of one treatment, and its warnings."""
+    rows = study.treatment == label
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", UserWarning)
+        warnings.simplefilter("ignore", InfiniteIntervalWarning)  # the caller warns once for all arms
+        with _naming(label, study):
+            fitted: ArmEstimator = clone(arm).fit(
+                encoded[rows], study.y[rows], trial=study.trial[rows], population=encoded[~study.trial]
+            )
+    return fitted, [(each.category, str(each.message)) for each in caught]
+
+
+def point_out_two_values(arm: ArmEstimator, y: NDArray[np.float64]) -> None:
+    """Warn if the outcome is always 0 or 1 but outcome_values does not say so."""
+    if arm.outcome_values is None and arm.outcome_range is None and np.array_equal(np.unique(y), [0, 1]):
+        warnings.warn(
+            "the outcome is 0 or 1 in every row and is taken for a number: intervals may lie between and beyond. If it "
+            "can be nothing else, give outcome_values=[0, 1] (--outcome-values 0,1) to the method.",
+            stacklevel=4,
+        )
+
+
+def rows_by_arm(encoded: NDArray[np.float64], study: Study) -> dict[Any, tuple[Rows, Rows]]:
+    """Return each arm's observational and trial rows."""
+    rows = Rows(encoded, study.y)
+    return {
+        label: (rows[mine & ~study.trial], rows[mine & study.trial])
+        for label in np.unique(study.treatment).tolist()
+        for mine in [study.treatment == label]
+    }

@@ -1,0 +1,1 @@
+"""Base models: how they are chosen, prepared and fitted, and the nonconformity scores of their errors."""

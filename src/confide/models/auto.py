@@ -1,0 +1,184 @@
+"""The automatic models: the best of a few candidates by cross-validated loss."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
+from sklearn.dummy import DummyRegressor
+from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import KFold, StratifiedKFold
+from sklearn.neural_network import MLPClassifier
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+
+from confide.data.splits import Rows, spawn_seeds
+from confide.models.fitting import fitted
+from confide.models.preprocessing import logistic_on_splines, prepared, ridge_on_splines, standardised
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+# Cross-validation compares the candidates on at most this many rows; the winner then learns from all.
+COMPARISON_ROWS = 20_000
+FOLDS = 5
+# What a fitted model is asked for at covariates, and the loss of each answer given the truth.
+Ask = Callable[[Any, Any], "NDArray[np.float64]"]
+Losses = Callable[[Any, Any], "NDArray[np.float64]"]
+
+
+def out_of_fold(
+    candidates: Mapping[str, Any], rows: Rows, folds: Iterable[Any], ask: Ask, losses: Losses
+) -> dict[str, tuple[NDArray[np.float64], NDArray[np.float64]]]:
+    """Return, for each candidate, every row's answer by a model that has not seen the row, and its loss."""
+    folds = list(folds)
+    order = np.argsort(np.concatenate([held_out for _, held_out in folds]))
+    found = {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # a perceptron stops at its number of passes
+        for name, candidate in candidates.items():
+            models = ((fitted(clone(candidate), rows[fit]), held_out) for fit, held_out in folds)
+            answers = np.concatenate([ask(model, rows.X[held_out]) for model, held_out in models])[order]
+            found[name] = answers, losses(answers, rows.y)
+    return found
+
+
+class _Auto(BaseEstimator):
+    """The best of a few candidates by cross-validated loss, fitted on all rows.
+
+    Attributes
+    ----------
+    name_ : str
+        The winner.
+    errors_ : dict
+        Cross-validated mean loss of each candidate; empty if the simplest was taken without comparison.
+    model_ : estimator
+        The winner, fitted on all rows.
+    """
+
+    random_state: Any
+
+    def _choose(self, candidates: dict[str, Any], ask: Ask, losses: Losses, rows: Rows, make_folds: Any) -> None:
+        """Set the winner; candidates are ordered from simple to flexible, and ties go to the simpler one."""
+        self.errors_: dict[str, float] = {}
+        self.name_ = next(iter(candidates))
+        chosen = np.random.default_rng(spawn_seeds(self.random_state, 1)[0]).permutation(len(rows))[:COMPARISON_ROWS]
+        compared = rows[chosen]
+        folds = make_folds(compared.y)
+        if folds is not None:
+            found = out_of_fold(candidates, compared, folds.split(compared.X, compared.y), ask, losses)
+            self.errors_ = {name: float(np.average(loss, weights=compared.weight)) for name, (_, loss) in found.items()}
+            self.name_ = min(self.errors_, key=self.errors_.__getitem__)
+        self.model_ = fitted(candidates[self.name_], rows)
+
+    def _check_new(self, X: Any) -> Any:
+        check_is_fitted(self)
+        return validate_data(self, X, reset=False, ensure_all_finite="allow-nan", dtype=np.float64)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+
+class AutoRegressor(RegressorMixin, _Auto):
+    """The best of a constant, ridge on splines and gradient boosting, by cross-validated error.
+
+    It shrinks to the constant if the covariates carry no information, and takes the constant without comparison
+    if there are fewer than two rows per fold. Missing covariates are allowed.
+
+    Parameters
+    ----------
+    quantile : float, default None
+        None: the mean, by squared error. A number: that quantile, by pinball loss, of a constant and boosting.
+    random_state : int, RandomState instance or None
+        Decides the folds and the boosting.
+    """
+
+    def __init__(self, *, quantile: float | None = None, random_state: Any = None) -> None:
+        self.quantile = quantile
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> AutoRegressor:
+        """Choose a candidate by cross-validation and fit it on all rows, both with the rows' weights if given."""
+        X, y = validate_data(self, X, y, ensure_all_finite="allow-nan", y_numeric=True, dtype=np.float64)
+        weight = None if sample_weight is None else _check_sample_weight(sample_weight, X, dtype=np.float64)
+        seed = spawn_seeds(self.random_state, 2)[1]
+        if self.quantile is None:
+            boosting = HistGradientBoostingRegressor(random_state=seed)
+            candidates = {"constant": DummyRegressor(), "ridge": ridge_on_splines()}
+        else:
+            boosting = HistGradientBoostingRegressor(loss="quantile", quantile=self.quantile, random_state=seed)
+            candidates = {"constant": DummyRegressor(strategy="quantile", quantile=self.quantile)}
+        candidates["boosting"] = prepared(boosting)
+        self._choose(
+            candidates,
+            lambda model, X: model.predict(X),
+            self._losses,
+            Rows(X, y, weight),
+            lambda y: KFold(FOLDS) if len(y) >= 2 * FOLDS else None,
+        )
+        return self
+
+    def _losses(self, predicted: Any, y: Any) -> NDArray[np.float64]:
+        error: NDArray[np.float64] = y - predicted
+        if self.quantile is None:
+            return error**2
+        return np.maximum(self.quantile * error, (self.quantile - 1) * error)
+
+    def predict(self, X: Any) -> NDArray[np.float64]:
+        """Return the winner's predictions."""
+        X = self._check_new(X)
+        return np.asarray(self.model_.predict(X))
+
+
+class AutoClassifier(ClassifierMixin, _Auto):
+    """The best of logistic regression on splines, a perceptron and boosting, by cross-validated log loss.
+
+    Parameters
+    ----------
+    random_state : int, RandomState instance or None
+        Decides the folds and the candidates.
+    """
+
+    def __init__(self, *, random_state: Any = None) -> None:
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any) -> AutoClassifier:
+        """Choose a candidate by cross-validation and fit it on all rows."""
+        X, y = validate_data(self, X, y, ensure_all_finite="allow-nan", dtype=np.float64)
+        check_classification_targets(y)
+        self.classes_ = np.unique(y)
+        seed = spawn_seeds(self.random_state, 2)[1]
+        candidates = {
+            "splines": logistic_on_splines(),
+            "perceptron": standardised(MLPClassifier(random_state=seed)),
+            "boosting": prepared(HistGradientBoostingClassifier(random_state=seed)),
+        }
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)  # the perceptron stops at its number of passes
+            self._choose(candidates, lambda model, X: model.predict_proba(X), self._losses, Rows(X, y), self._folds)
+        return self
+
+    def _folds(self, y: Any) -> Any:
+        counts = np.array([np.sum(y == label) for label in self.classes_])
+        return StratifiedKFold(FOLDS) if len(counts) > 1 and counts.min() >= 2 * FOLDS else None
+
+    def _losses(self, probabilities: Any, y: Any) -> NDArray[np.float64]:
+        probability = probabilities[np.arange(len(y)), np.searchsorted(self.classes_, y)]
+        loss: NDArray[np.float64] = -np.log(np.maximum(probability, np.finfo(np.float64).eps))
+        return loss
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Return the winner's probabilities."""
+        X = self._check_new(X)
+        return np.asarray(self.model_.predict_proba(X))
+
+    def predict(self, X: Any) -> Any:
+        """Return the more probable class."""
+        probabilities = self.predict_proba(X)
+        return self.classes_[np.argmax(probabilities, axis=1)]

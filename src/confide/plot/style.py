@@ -1,0 +1,72 @@
+"""Helpers of all plots: colours, markers, legends and labels."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from matplotlib.axes import Axes
+    from numpy.typing import ArrayLike, NDArray
+
+
+# The palette of Okabe and Ito, which colour-blind people can distinguish; each with its marker, for print.
+BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"
+COLOURS = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY)
+MARKERS = "osD^vPX"  # one more than colours, so that many arms get different pairs
+GREY, DARK = "#777777", "#222222"
+SIZE = (7.0, 4.5)
+
+
+def one_finite_per_row(values: ArrayLike, rows: int, name: str) -> NDArray[np.float64]:
+    """Return the values as one finite number per row; raise otherwise."""
+    array = np.asarray(values, dtype=np.float64)
+    if array.shape != (rows,):
+        raise ValueError(f"{name} must be {rows} numbers, one per interval, got shape {array.shape}.")
+    bad = np.flatnonzero(~np.isfinite(array))
+    if len(bad):
+        raise ValueError(f"{name} must be finite, got {array[bad[0]]} in row {bad[0]}. Leave out such rows.")
+    return array
+
+
+def looks_of(labels: Iterable[Any]) -> dict[Any, tuple[str, str]]:
+    """Return a colour and a marker for each treatment, in order."""
+    distinct = list(dict.fromkeys(labels))
+    if all(isinstance(label, str) for label in distinct) or all(isinstance(label, int | float) for label in distinct):
+        distinct.sort()
+    return {label: (COLOURS[at % len(COLOURS)], MARKERS[at % len(MARKERS)]) for at, label in enumerate(distinct)}
+
+
+def named(label: Any) -> str:
+    """Return a treatment's label: text as it is, a number after the word treatment."""
+    return label if isinstance(label, str) else f"treatment {label}"
+
+
+def line_height(ax: Axes) -> float:
+    """Return the approximate height of a line of small text, as a share of the axes."""
+    return 12 / 72 / float(ax.get_window_extent().height / ax.figure.dpi)
+
+
+def make_room_for_legend(ax: Axes, columns: int) -> None:
+    """Put a legend at the top, with nothing behind it but lines that run off the axes."""
+    entries = len(ax.get_legend_handles_labels()[0])
+    if entries > 1:
+        low, high = ax.get_ylim()
+        taken = min(1.25 * line_height(ax) * -(-entries // columns) + 0.05, 0.6)
+        ax.set_ylim(low, low + (high - low) / (1 - taken))
+        legend = ax.legend(loc="upper left", ncols=columns, fontsize="small", framealpha=0.9, edgecolor="none")
+        for handle in filter(None, legend.legend_handles):
+            handle.set(markersize=5, linewidth=2.5, alpha=1)  # with many rows the marks in the plot are small and faint
+
+
+def count(rows: NDArray[np.bool_]) -> str:
+    """Return how many rows are marked, as text."""
+    return f"{int(rows.sum()):,}"
+
+
+def percent(share: float) -> str:
+    """Return a share as a percentage, with a decimal where it is below 10 %."""
+    return f"{100 * share:.1f} %" if share < 0.1 and share > 0 else f"{100 * share:.3g} %"

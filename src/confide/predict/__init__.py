@@ -1,0 +1,1 @@
+"""Predictions of a fitted model for new rows: as columns, for files of any length, at many levels."""

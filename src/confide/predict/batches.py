@@ -1,0 +1,194 @@
+"""Predictions for files of any length, batch by batch, in bounded memory."""
+
+from __future__ import annotations
+
+import warnings
+from collections import deque
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from dataclasses import dataclass
+from functools import reduce
+from itertools import chain
+from operator import add
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from confide.base.threads import cores, keep_to_one_thread, one_thread
+from confide.data.csv_files import PLAIN, Dialect
+from confide.data.encoding import NumberColumn
+from confide.data.files import Batch, check_columns, read_batches
+from confide.data.formats import format_of
+from confide.data.kinds import numbers
+from confide.data.writing import writing
+from confide.diagnostics.covariate_shift import Look
+from confide.exceptions import PopulationWarning
+from confide.io.allowed_types import parts
+from confide.predict.answer import answers, beside, contrasts
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Iterable
+    from concurrent.futures import Future
+
+    from confide.model import CounterfactualIntervals
+
+# Largest number of batches in parallel; each takes memory.
+MOST_THREADS = 8
+# Libraries whose models can predict in several threads at once.
+THREAD_SAFE = {"builtins", "confide", "numpy", "scipy", "sklearn", "fractions", "numbers", "decimal"}
+
+
+@dataclass(frozen=True)
+class Answered:
+    """The number of predicted rows, and on which side of 0 their effects' intervals are.
+
+    Attributes
+    ----------
+    rows : int
+        Number of rows of the file.
+    infinite : int
+        Number of rows with an infinite interval for the outcome under some treatment.
+    infinite_effects : int
+        Number of rows with an infinite interval for some effect.
+    signs : dict
+        For each pair (treated, control), how many effects' intervals are "above" 0, "below" 0, and "neither".
+    """
+
+    rows: int
+    infinite: int
+    infinite_effects: int
+    signs: dict[tuple[str, str], dict[str, int]]
+
+    @classmethod
+    def of(cls, found: pa.Table, model: CounterfactualIntervals, control: Any) -> Answered:
+        """Return the counts of some rows."""
+        pairs = contrasts(model, control)
+        signs = {}
+        for treated, against in pairs:
+            name = f"effect_{treated}_vs_{against}"
+            above, below = (found[f"{name}_lower"].to_numpy() > 0).sum(), (found[f"{name}_upper"].to_numpy() < 0).sum()
+            neither = len(found) - above - below
+            signs[str(treated), str(against)] = {"above": int(above), "below": int(below), "neither": int(neither)}
+        outcomes = _count_infinite(found, [f"y_{label}" for label in model.arms_])
+        effects = _count_infinite(found, [f"effect_{treated}_vs_{against}" for treated, against in pairs])
+        return cls(len(found), outcomes, effects, signs)
+
+    def __add__(self, other: Answered) -> Answered:
+        """Return the counts of both parts together."""
+        signs = {
+            pair: {side: count + other.signs[pair][side] for side, count in counts.items()}
+            for pair, counts in self.signs.items()
+        }
+        return Answered(
+            self.rows + other.rows,
+            self.infinite + other.infinite,
+            self.infinite_effects + other.infinite_effects,
+            signs,
+        )
+
+
+def _count_infinite(found: pa.Table, names: list[str]) -> int:
+    """Return how many rows have an infinite end in one of these intervals."""
+    wide = np.zeros(len(found), dtype=bool)
+    for name in names:
+        for end in ("lower", "upper"):
+            wide |= np.isinf(found[f"{name}_{end}"].to_numpy())
+    return int(wide.sum())
+
+
+@dataclass(frozen=True)
+class _Part:
+    """Some rows with their predictions, the counts of these, and the summary for the test of covariate shift."""
+
+    table: pa.Table
+    counted: Answered
+    look: Look
+
+
+def answer_file(
+    model: CounterfactualIntervals,
+    source: str,
+    out: str,
+    *,
+    control: Any = None,
+    dialect: Dialect = PLAIN,
+    report_progress: Callable[[int], None] = lambda _: None,
+) -> Answered:
+    """Write the source's own columns and the predictions, rows in the order of the source.
+
+    Effects are those of every treatment against ``control``, the first one by default.
+
+    Covariates are found by name. In a CSV file, read by ``dialect``, the own columns keep their text; in a Parquet or
+    Arrow file made from one, numeric covariates become numbers. ``report_progress`` is called with the number of rows
+    after each batch. Several batches are predicted in parallel, each by one thread, if all parts of the model are
+    confide's or scikit-learn's; with another base model, which may not be thread-safe, one after the other.
+
+    Warns once, a `PopulationWarning`, if the rows of the file look unlike the trial's.
+    """
+    names = covariates(model)
+    carry = _with_numbers if format_of(source) == "csv" != format_of(out) else _as_they_are
+    counted, look = [], Look.at_nothing(model.population_)
+    with closing(read_batches(source, dialect)) as batches:
+        first = next(batches)
+        check_columns(source, first.read.column_names, names)
+        schema = beside(carry(model, first).schema, model, control)
+
+        def answered(batch: Batch) -> _Part:
+            encoded = model.encode(batch.read.select(names))
+            found = answers(model, encoded, control)
+            table = pa.table([*carry(model, batch).columns, *found.columns], schema=schema)
+            return _Part(table, Answered.of(found, model, control), model.population_.look(encoded, batch.start))
+
+        done = _in_order(answered, chain([first], batches), _threads(model))
+        with writing(out, schema) as sink, closing(done):
+            for part in done:
+                sink.write_table(part.table)
+                counted.append(part.counted)
+                look = look.joined(part.look)
+                report_progress(len(part.table))
+    if unlike := model.population_.judge(look):
+        warnings.warn(unlike, PopulationWarning, stacklevel=2)
+    return reduce(add, counted)
+
+
+def _threads(model: CounterfactualIntervals) -> int:
+    """Return how many batches may be predicted in parallel."""
+    libraries = {type(part).__module__.partition(".")[0] for part in parts(model)}
+    return min(cores(), MOST_THREADS) if libraries <= THREAD_SAFE else 1
+
+
+def _in_order(work: Callable[[Batch], _Part], batches: Iterable[Batch], threads: int) -> Generator[_Part]:
+    """Yield the results of the batches in order, while the next ones are being computed."""
+    pending: deque[Future[_Part]] = deque()
+    # The batches share the cores: inside one of them nothing runs in parallel.
+    with one_thread(), ThreadPoolExecutor(threads, initializer=keep_to_one_thread) as hands:
+        for batch in batches:
+            pending.append(hands.submit(work, batch))
+            if len(pending) > threads:
+                yield pending.popleft().result()
+        while pending:
+            yield pending.popleft().result()
+
+
+def covariates(model: CounterfactualIntervals) -> list[str]:
+    """Return the names of the columns that the model reads."""
+    names = getattr(model.encoder_, "feature_names_in_", None)
+    if names is None:
+        raise ValueError("the model was fitted on an array without column names; fit it on tables to answer files.")
+    return [str(name) for name in names]
+
+
+def _as_they_are(_: CounterfactualIntervals, batch: Batch) -> pa.Table:
+    """Return the rows as they are copied to the output."""
+    return batch.carried
+
+
+def _with_numbers(model: CounterfactualIntervals, batch: Batch) -> pa.Table:
+    """Return the rows as they are copied to the output, with numeric covariates as numbers."""
+    table = batch.carried
+    for column in getattr(model.encoder_, "columns_", []):
+        if isinstance(column, NumberColumn) and column.kind == "numbers":
+            values = pa.array(numbers(column.name, batch.read[column.name]), from_pandas=True)
+            table = table.set_column(table.column_names.index(column.name), column.name, values)
+    return table

@@ -1,0 +1,123 @@
+"""A model's intervals at many levels α, stored as two anchors per row and a few offsets per level.
+
+Where a method calibrates by one offset for all rows, an interval is [a - below(α), b + above(α)]. The anchors a and b
+depend on the row but not on α; the offsets below and above depend on α but not on the row. So the anchors and a table
+of offsets give the intervals at every level of the table: the report's slider uses them. A Bonferroni effect is the
+difference of two such intervals, each at the level that the effect uses for its arms.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from confide.conformal.intervals import Intervals, moved_apart
+from confide.exceptions import InfiniteIntervalWarning
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+    from confide.methods.base import ArmEstimator
+    from confide.model import CounterfactualIntervals
+
+# The levels of the table: closer together where intervals of small trials become infinite.
+LEVELS = (0.001, 0.002, 0.005, *(round(step / 100, 2) for step in range(1, 51)))
+
+# Relative difference allowed between two predictions of one base model: threads may sum in any order.
+ROUNDING = 1e-9
+
+
+@dataclass(frozen=True)
+class ArmOffsets:
+    """The intervals of one arm at many levels.
+
+    The lower end is that of ``moved_apart(lower, upper, offset)`` with the level's first offset, the upper end is that
+    with its second offset. Both are clipped to the bounds.
+
+    Attributes
+    ----------
+    lower, upper : (n,) array
+        The anchors of n rows.
+    bounds : (float, float) or None
+        The outcome's declared range.
+    outcome, effect : (levels, 2) array
+        Offsets below and above the anchors, per level: for the arm's outcome, and for the arm as part of an effect.
+    """
+
+    lower: NDArray[np.float64]
+    upper: NDArray[np.float64]
+    bounds: tuple[float, float] | None
+    outcome: NDArray[np.float64]
+    effect: NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Offsets:
+    """The intervals of a model at many levels: one record per arm, by treatment label."""
+
+    levels: tuple[float, ...]
+    arms: dict[Any, ArmOffsets]
+
+
+def why_no_offsets(model: CounterfactualIntervals, encoded: NDArray[np.float64]) -> str | None:
+    """Return why anchors and offsets do not give the rows' intervals at other levels; None if they do.
+
+    A user's own estimator may inherit anchors and offsets but make its intervals in another way. So the intervals are
+    compared with those from the offsets at the model's own level.
+    """
+    if model.effect_.arms_at_level() is None:
+        return f"effects by {model.effect} are learnt again at each level"
+    reasons = (arm.why_no_offset() for arm in model.arms_.values())
+    reason = next((reason for reason in reasons if reason is not None), None)
+    if reason is not None:
+        return reason
+    inside: Any = model.effect_.arms_at_level()
+    if all(_gives_its_intervals(arm, encoded) for arm in (*model.arms_.values(), *inside.values())):
+        return None
+    return "this estimator's intervals are not what one offset for all rows gives"
+
+
+def _gives_its_intervals(arm: ArmEstimator, encoded: NDArray[np.float64]) -> bool:
+    """Return whether anchors and offsets give the arm's intervals, up to the rounding of a base model's threads."""
+    anchors = arm.anchors(encoded)
+    below, above = (moved_apart(*anchors, offset) for offset in arm.offsets())
+    made = Intervals(below.lower, above.upper)
+    if arm.outcome_range_ is not None:
+        made = made.clip(*arm.outcome_range_)
+    asked = arm.predict_interval(encoded)
+    size = max((float(np.abs(end).max()) for end in anchors if len(end)), default=0.0)
+    return all(
+        np.allclose(one, other, rtol=ROUNDING, atol=ROUNDING * size, equal_nan=True)
+        for one, other in zip(made, asked, strict=True)
+    )
+
+
+def offsets_of(
+    model: CounterfactualIntervals, encoded: NDArray[np.float64], levels: Iterable[float] = LEVELS
+) -> Offsets:
+    """Return the rows' intervals at these levels and at the model's own, equal to those of `with_alpha`.
+
+    Levels that the model does not support are left out (for instance, `PooledDR` needs ``alpha + floor`` below 1).
+    """
+    own = float(next(iter(model.arms_.values())).alpha)
+    by_level: dict[float, list[tuple[tuple[float, float], tuple[float, float]]]] = {}
+    for level in sorted({*(level for level in levels if model.why_not_at(level) is None), own}):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", InfiniteIntervalWarning)  # an infinite offset shows it
+            by_level[level] = _at(model.with_alpha(level))
+    arms = {}
+    for number, (label, arm) in enumerate(model.arms_.items()):
+        pairs = np.array([each[number] for each in by_level.values()])
+        arms[label] = ArmOffsets(*arm.anchors(encoded), arm.outcome_range_, pairs[:, 0], pairs[:, 1])
+    return Offsets(tuple(by_level), arms)
+
+
+def _at(model: CounterfactualIntervals) -> list[tuple[tuple[float, float], tuple[float, float]]]:
+    """Return each arm's offsets at the model's level, for the outcome and inside the effect."""
+    inside: Any = model.effect_.arms_at_level()
+    return [(arm.offsets(), inside[label].offsets()) for label, arm in model.arms_.items()]

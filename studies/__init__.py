@@ -1,0 +1,1 @@
+"""Studies of the methods on data whose truth is known."""

@@ -1,0 +1,174 @@
+"""What the command line shows says what the records hold, whatever labels look like."""
+
+import io
+import math
+
+import pytest
+from rich.console import Console
+
+from confide.cli.text import (
+    after_story,
+    closing,
+    comparison_notes,
+    comparison_tables,
+    confounding_lines,
+    covariate_line,
+    file_lines,
+    story_parts,
+)
+from confide.compare import Compared
+from confide.data.encoding import CategoryColumn, NumberColumn
+from confide.demo import Line, Story
+from confide.diagnostics import Coverage
+from confide.diagnostics.confounding_test import ConfoundingTest
+from confide.paper.reproduce import reproduced
+from confide.paper.screen import reproduction_parts
+from confide.paper.theorem import Verdict, limit_probability, paper_deltas
+from confide.paper.theorem_cases import CASES, as_row
+
+
+def shown(*parts, width=120):
+    console = Console(file=io.StringIO(), width=width)
+    for part in parts:
+        console.print(part, highlight=False)
+    return console.file.getvalue()
+
+
+def coverage(label, value, width):
+    return Coverage(label, 50, value, value - 0.1, value + 0.05, width, 0.25 if width == float("inf") else 0.0)
+
+
+FOUND = [
+    Compared(
+        "naive",
+        "≥ 1-α",
+        [coverage("[bold]", 0.9, 12.3456), coverage("[/red]", 0.8, float("inf"))],
+        {"[bold]": 50.0, "[/red]": 1.14},
+    ),
+    Compared("wcp", "none", [], {}, "it needs observational rows."),
+]
+
+
+def test_a_comparison_has_a_table_an_arm_and_a_line_a_method():
+    first, second = (shown(table) for table in comparison_tables(FOUND, 0.1))
+    assert "Treatment [bold]: 90 % intervals on 50 held-out trial rows" in first
+    line = next(line for line in first.splitlines() if " naive " in line)
+    assert line.split() == ["naive", "0.90", "0.80", "to", "0.95", "12.35", "50"]
+    assert "Treatment [/red]" in second
+    assert next(line for line in second.splitlines() if " naive " in line).split()[-3:] == ["inf", "25%", "1.1"]
+    assert "refuses" in next(line for line in first.splitlines() if " wcp " in line)
+    assert comparison_notes(FOUND)[0] == "wcp refuses: it needs observational rows."
+
+
+def test_a_comparison_fits_a_terminal():
+    """No cell is cut or wrapped at 80 columns, however long the names of treatments."""
+    arm = coverage("a programme of exercise with a very long name", 0.9, 1234.5)
+    compared = Compared("wscp-dr*-calibrated", "", [arm, arm], {arm.treatment: 1234567.8})
+    (table,) = comparison_tables([compared], 0.004)[:1]
+    text = shown(table, width=80)
+    assert "…" not in text
+    assert "99.6 % intervals" in " ".join(text.split())
+    assert "0.80 to 0.95" in text
+    assert "1,234,568" in text
+
+
+@pytest.mark.parametrize(
+    ("p_value", "bias", "words"),
+    [
+        (0.001, 2.0, "a difference is seen (p = 0.001); observational outcomes less the trial's, estimated: +2."),
+        (0.5, -0.25, "no difference is seen (p = 0.5); observational outcomes less the trial's, estimated: -0.25."),
+        (float("nan"), float("nan"), "too few rows to tell."),
+    ],
+)
+def test_the_test_in_words(p_value, bias, words):
+    lines = confounding_lines([ConfoundingTest("a", 1.0, p_value, bias)])
+    assert lines[1] == f"  a: {words}"
+    assert any("no evidence of none" in line for line in lines)
+    told = [line for line in lines if line.startswith("p: how likely so large a difference")]
+    assert len(told) == (not math.isnan(p_value))
+    assert all("fewer than 1,000 rows of a table" in line and "never below 0.001." in line for line in told)
+
+
+def story(widths, coverage=(0.78, 0.9)):
+    lines = [
+        Line(name, "≥ 1-α, whatever the confounding", list(coverage), list(width)) for name, width in widths.items()
+    ]
+    return Story(6, 1234, 400, 1000, 58.2, 11.4, lines)
+
+
+def test_the_story_has_its_numbers():
+    told = story({"observational alone": (90, 95), "trial alone": (120.0, 100.0), "with both": (108.4, 99.0)})
+    text = shown(*story_parts(told), width=80)
+    row = next(line for line in text.splitlines() if "with both" in line)
+    assert row.split()[2:] == ["78%", "108", "90%", "99", "≥", "90", "%"]
+    for what in ("1,234", "400", "1,000", "58 points", "it is 11", "6 draws"):
+        assert what in text
+
+
+def test_the_story_says_what_its_numbers_say():
+    gain = closing(story({"observational": (90, 95), "trial": (120.0, 100.0), "both": (108.0, 99.0)}))
+    assert "many and mislead" in gain
+    assert "narrower than the trial's alone, by 10% and 1%" in gain
+    none = closing(story({"observational": (90, 95), "trial": (120.0, 100.0), "both": (108.0, 101.0)}, (0.95, 0.95)))
+    assert "not narrower throughout" in none
+    assert "happened to do well" in none
+
+
+def test_which_columns_are_covariates():
+    columns = [
+        NumberColumn("age", "numbers"),
+        CategoryColumn("town", ("a",), marked=False),
+        NumberColumn("bp", "numbers"),
+    ]
+    assert covariate_line(columns) == "Covariates: age, bp (numbers); town (categories)."
+
+
+def test_what_to_type_next():
+    look, files, run, _ = after_story("page.html").splitlines()
+    assert look.startswith("  page.html, in a browser")
+    assert files == "  confide demo --files star"
+    assert run.startswith("  confide run --observational star/observational.csv")
+    written = {f"my/pupils/{name}.csv": count for name, count in (("observational", 1234), ("trial", 400), ("new", 9))}
+    lines = file_lines(written).splitlines()
+    assert lines[0] == "my/pupils/observational.csv: 1,234 pupils picked by their scores"
+    assert lines[2] == "my/pupils/new.csv: 9 pupils to answer for"
+    assert lines[-2].startswith("  confide run --observational my/pupils/observational.csv")
+
+
+def synthetic_row(method, target, **figures):
+    known = {"d": 1, "m": 250, "ratio": "", "seed": 0, "tested": 9, "infinite": 0.0, "edge": 0.0}
+    return {**known, "method": method, "target": target, "coverage": 0.9, "width": 0.5, **figures}
+
+
+def test_a_reproduced_table_has_the_papers_figures_beside_ours():
+    rows = [
+        *(synthetic_row("wcp", "Y(0)", coverage=coverage, seed=seed) for seed, coverage in enumerate([0.8, 0.82])),
+        synthetic_row("wscp-dr-calibrated", "Y(0)", width=float("inf"), infinite=1.0),
+        synthetic_row("wcp", "ITE", width=0.9),
+    ]
+    text = shown(*reproduction_parts(reproduced("table2", rows)), width=80)
+    cells = [line.split() for line in text.splitlines()]
+    assert ["wcp", "0.810±0.014", "0.572±0.039", "0.500±0.000", "0.222±0.007"] in cells
+    assert ["wscp-dr-calibrated", "0.900", "∞", "100%"] in cells
+    assert ["wcp", "0.900", "0.710±0.027", "0.900", "0.449±0.012"] in cells
+    for what in ("paper: 200 test rows", "ours:  gradient boosting", "why wcp: published: three quarters"):
+        assert what in text
+
+
+def test_simulated_ratings_say_so_in_the_title():
+    known = {"data": "simulated", "fit": 9, "calibration": 9, "target": "rating", "seed": 0, "tested": 9}
+    figures = {"coverage": 0.9, "width": 3.5, "infinite": 0.0, "clipped": 3.0, "ratings": 3.25}
+    text = shown(*reproduction_parts(reproduced("yahoo", [{**known, "method": "naive", **figures}])), width=300)
+    assert text.startswith("Yahoo! R3 ratings (simulated)")
+    cells = [line.split() for line in text.splitlines()]
+    assert ["naive", "0.900", "0.899±0.001", "3.500", "6.047±0.001"] in cells
+    assert ["naive", "3.00", "3.25"] in cells
+
+
+def test_theorem_1_fits_a_terminal():
+    rows = [as_row(Verdict(case, paper_deltas(case), limit_probability(case), n, 50, 5)) for case, n in CASES]
+    text = shown(*reproduction_parts(reproduced("theorem", rows)), width=80)
+    assert "…" not in text
+    cells = [line.split() for line in text.splitlines()]
+    assert ["10,000", "250", "1", "0.5", "0.1", "none", "0.134", "0.100", "no", "claim"] in cells
+    assert sum("refuted" in line for line in cells) == 4

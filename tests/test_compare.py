@@ -1,0 +1,96 @@
+"""Every method on held-out rows of a trial: the same rows for all, none of them seen."""
+
+import pytest
+from sklearn.linear_model import LinearRegression
+
+from confide import METHODS, WSCPDR, WTCPDR, CounterfactualIntervals, Study
+from confide import compare as held_out
+from confide.compare import HELD_OUT, compare, compare_on_held_out, hold_out
+from confide.diagnostics import coverage_report
+from helpers import study_arrays
+from tables import people
+
+
+def study(n=300, m=120):
+    return Study(*study_arrays(n=n, m=m))
+
+
+@pytest.mark.slow
+def test_every_method_is_told_on_the_same_rows():
+    found = list(compare_on_held_out(study(), alpha=0.1, seed=0))
+    assert [each.method for each in found] == list(METHODS)
+    sizes = {tuple(arm.n for arm in each.arms) for each in found}
+    assert len(sizes) == 1
+    assert sum(sizes.pop()) == pytest.approx(HELD_OUT * 120, abs=1)
+    for each in found:
+        assert each.promise == METHODS[each.method].promise
+        assert each.refused is None
+
+
+def test_no_held_out_row_is_seen(monkeypatch):
+    """What a model is fitted on and what it is asked are all rows of the study, and no row is both."""
+    whole = study()
+    fitted, asked = [], []
+    real = CounterfactualIntervals.fit
+    monkeypatch.setattr(
+        CounterfactualIntervals, "fit", lambda model, X, *rest: (fitted.append(X), real(model, X, *rest))[1]
+    )
+    monkeypatch.setattr(
+        held_out, "coverage_report", lambda model, X, *rest, **_: (asked.append(X), coverage_report(model, X, *rest))[1]
+    )
+    list(compare_on_held_out(whole, alpha=0.1, seed=0, names=["naive", "transfer"]))
+    assert len(fitted) == len(asked) == 2
+    for seen, new in zip(fitted, asked, strict=True):
+        assert not set(seen[:, 0]) & set(new[:, 0])
+        assert sorted([*seen[:, 0], *new[:, 0]]) == sorted(whole.X[:, 0])
+        assert set(new[:, 0]) <= set(whole.X[whole.trial, 0])
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::confide.exceptions.InfiniteIntervalWarning")
+@pytest.mark.parametrize("name", ["transfer", "wcp", "wscp-dr-inexact", "wscp-dr-exact"])
+def test_what_calibration_rests_on_is_told_as_in_the_diagnostics(name):
+    """The smaller n_eff of the stages that calibrate: the last quantile's, and the first stage's where there is one."""
+    kept, test = hold_out(study(), 0)
+    (found,) = compare(kept, test, 0.1, 0, [name])
+    model = CounterfactualIntervals(name, alpha=0.1, random_state=0).fit(*kept)
+    records = model.diagnostics_
+    two_stages = name.startswith("wscp-dr")
+    for label, each in records.items():
+        sizes = [each.effective_size] * bool(each.calibration) + [each.first_stage_size] * two_stages
+        assert found.effective_sizes[label] == min(sizes) > 0
+        assert (each.calibration == 0) == (name == "wscp-dr-inexact")
+
+
+def test_a_method_that_refuses_says_why():
+    X, y, treatment, trial = study_arrays(n=300, m=60)
+    only = Study(X[trial], y[trial], treatment[trial], trial[trial])
+    found = {each.method: each for each in compare_on_held_out(only, alpha=0.2, seed=0, names=["naive", "wtcp-dr"])}
+    assert found["naive"].refused is None
+    assert "observational" in found["wtcp-dr"].refused
+    assert found["wtcp-dr"].arms == []
+    assert found["wtcp-dr"].effective_sizes == {}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "estimator", "promise"),
+    [
+        ("wtcp-dr", WTCPDR(ratio_rows="all", refit=True, base=LinearRegression()), "none proved with ratio_rows='all'"),
+        ("wscp-dr-exact", WSCPDR(levels=(0.05, 0.15)), "≥ 1-0.05-0.15-Δ, Δ the error of r̂"),
+    ],
+)
+def test_the_promise_is_that_of_the_parameters(name, estimator, promise):
+    models = {name: CounterfactualIntervals(estimator)}
+    (found,) = compare(*hold_out(study(), 0), 0.1, 0, [name], models)
+    assert found.refused is None
+    assert found.promise == promise
+
+
+def test_tables_are_compared_as_arrays_are():
+    from confide import stack
+
+    tables = (people(n, seed).drop_columns(["who"]) for n, seed in ((200, 0), (100, 1)))
+    (found,) = compare_on_held_out(stack(*tables), alpha=0.1, seed=0, names=["transfer"])
+    assert [arm.treatment for arm in found.arms] == ["drug", "placebo"]
+    assert all(arm.coverage > 0.5 for arm in found.arms)
