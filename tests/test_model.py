@@ -290,7 +290,7 @@ def test_an_encoder_of_ones_own_never_sees_rows_that_calibrate(name, source, eff
 
 def test_an_encoder_that_refuses_unseen_values_says_what_to_do():
     frame = pd.DataFrame({"site": np.where(TRIAL, "trial only", "elsewhere")})
-    with pytest.raises(ValueError, match=r"learns from rows that calibrate nowhere.*handle_unknown='ignore'"):
+    with pytest.raises(ValueError, match=r"fitted on rows that do not calibrate.*handle_unknown='ignore'"):
         CounterfactualIntervals(FAST, encoder=OneHotEncoder()).fit(frame, Y, TREATMENT, TRIAL)
 
 

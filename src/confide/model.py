@@ -57,7 +57,7 @@ class CounterfactualIntervals(Labelled, BaseEstimator):
         promises nothing.
     arm_alpha : float, default None
         Level of each of the two steps inside the effect. None: alpha/2, so that the effect promises 1 - alpha
-        where its arms promise 1 - alpha/2: both with "bonferroni", the first label's with "nested-exact".
+        where its arms promise 1 - alpha/2: both with "bonferroni", the earlier label's with "nested-exact".
     encoder : "auto" or transformer
         How covariates become numbers, for all arms alike. "auto": `confide.data.encoding.TableEncoder`. It is fitted,
         without outcomes, on the rows that calibrate neither an arm nor an effect, so that it treats a calibration row
@@ -85,8 +85,8 @@ class CounterfactualIntervals(Labelled, BaseEstimator):
     Promises are marginal, over calibration and new rows together, for new rows from the trial's population whose
     outcomes arise as they did in the trial. They assume that the trial assigned treatment independently of covariates
     and potential outcomes with a constant probability, that it lost no rows because of their outcomes, that its rows
-    and the new ones are independent of each other, and that no unit is in both tables. New rows that look unlike
-    the trial's give a `PopulationWarning`.
+    and the new ones are independent of each other, and that no unit is in both tables. If many new rows, or one far
+    out, are clearly unlike the trial's, there is a `PopulationWarning`; no warning is not evidence that they are alike.
     """
 
     _by_label: ClassVar = ("arms_", "rows_", "samples_")

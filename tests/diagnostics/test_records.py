@@ -380,7 +380,11 @@ def huge_at_first(rows):
     [
         (Transfer(**FAST), CONFOUNDED, "a reason to run the test for hidden confounding: hidden_confounding_test"),
         (Transfer(**FAST), CONFOUNDED, "The promise holds whatever it finds."),
-        (WCP(**FAST), CONFOUNDED, "The weights of wcp do not use outcomes: with confounding use transfer"),
+        (
+            WCP(**FAST),
+            CONFOUNDED,
+            "wcp do not use outcomes: with confounding do not use it, but transfer.",
+        ),
         (WTCPDR(**FAST, ratio=LOGISTIC), CONFOUNDED, "wtcp-dr allows for confounding as far as its ratio is right."),
         (WTCPDR(**FAST, ratio=LOGISTIC), CONFOUNDED, "promises its level minus an unknown error of its weights"),
         (WSCPDR(exact=False, second_stage=LinearRegression(), ratio=LOGISTIC, **FAST), PLAIN, "promises no coverage"),
@@ -417,7 +421,7 @@ def test_the_summary_leaves_hidden_confounding_to_its_test(arm, shift, m):
         assert claim not in text
 
 
-ONE_WIDTH = "All intervals have one width, so that people who are hard to predict are missed more often than alpha"
+ONE_WIDTH = "All intervals have one width: if errors are larger for some people than for others, people who are hard"
 
 
 @pytest.mark.parametrize(

@@ -222,7 +222,7 @@ def test_a_nested_effect_without_a_promise_says_requested(look, folder, new):
 
 
 @pytest.mark.parametrize("lower_is_better", [False, True])
-def test_the_filter_shows_who_surely_benefits(look, folder, model, new, lower_is_better):
+def test_the_filter_shows_who_benefits(look, folder, model, new, lower_is_better):
     path = folder / "better.html"
     write_report(path, model, new, control="placebo", lower_is_better=lower_is_better)
     seen = look(path)
@@ -233,7 +233,6 @@ def test_the_filter_shows_who_surely_benefits(look, folder, model, new, lower_is
     assert all(rows.any() for rows in groups.values())
     who = np.array(new["who"].to_pylist())
     says = {"benefits": "▲ better under drug", "harmed": "▼ better under placebo", "undecided": "● undecided"}
-    surely = {group: text.replace("better", "surely better") for group, text in says.items()}
     for group, rows in groups.items():
         seen.choose(group)
         assert seen.shown() == rows.sum()
@@ -241,18 +240,18 @@ def test_the_filter_shows_who_surely_benefits(look, folder, model, new, lower_is
         assert seen.downloaded()[0]["who"] == who[rows].tolist()
         if group != "all":
             assert set(seen.cells("says")) == {says[group]}
-            assert seen.page.text_content(f"[value={group}] + span") == f"{surely[group]} {rows.sum()}"
-            assert f"of 200 rows {surely[group][2:]} " in seen.page.text_content("#status")
-            assert f" {rows.sum()} {surely[group][2:]}" in seen.page.get_attribute("#effects-chart", "aria-label")
-            assert surely[group] in seen.page.text_content("#effects-note")
+            assert seen.page.text_content(f"[value={group}] + span") == f"{says[group]} {rows.sum()}"
+            assert f"of 200 rows {says[group][2:]} " in seen.page.text_content("#status")
+            assert f" {rows.sum()} {says[group][2:]}" in seen.page.get_attribute("#effects-chart", "aria-label")
+            assert says[group] in seen.page.text_content("#effects-note")
     assert f"takes a {'smaller' if lower_is_better else 'larger'}" in seen.page.text_content("#people")
     assert "not for those picked by their intervals" in seen.page.text_content("#people")
     meaning = " ".join(seen.page.text_content("#meaning").split())
     assert meaning.startswith("Effect of drug against placebo: the outcome under drug minus the outcome under placebo.")
     good, bad = ("below", "above") if lower_is_better else ("above", "below")
-    benefits = f"surely benefits from drug has an effect interval entirely {good} 0 and is better under drug;"
+    benefits = f"counts as benefiting from drug has an effect interval entirely {good} 0 and is better under drug;"
     assert f"A person who {benefits}" in meaning
-    harmed = f"one who is surely harmed by it has an interval entirely {bad} 0 and is better under placebo;"
+    harmed = f"one who counts as harmed by it has an interval entirely {bad} 0 and is better under placebo;"
     assert f"{harmed} for one who is undecided the interval contains 0 or is empty." in meaning
 
 
@@ -365,7 +364,7 @@ def test_several_treatments(look, folder, new):
     for number, treated in enumerate(("drug", "surgery")):
         seen.page.select_option("#contrast", str(number))
         assert f"Effect of {treated} against placebo: the outcome" in seen.page.text_content("#meaning")
-        assert seen.page.text_content("[value=benefits] + span").startswith(f"▲ surely better under {treated} ")
+        assert seen.page.text_content("[value=benefits] + span").startswith(f"▲ better under {treated} ")
         assert {f"▲ better under {treated}"} == {cell for cell in seen.cells("says") if cell.startswith("▲")}
         seen.choose("benefits")
         assert seen.shown() == (found[f"effect_{treated}_vs_placebo_lower"] > 0).sum() > 0
@@ -578,7 +577,7 @@ def test_the_keyboard_is_enough(look, whole):
     page.wait_for_function("() => document.getElementById('status').textContent.includes('79 % intervals')")
     tab_to("[name=group]")
     page.keyboard.press("ArrowRight")
-    assert "rows surely better under placebo selected" in page.text_content("#status")
+    assert "rows better under placebo selected" in page.text_content("#status")
     tab_to("#search")
     page.keyboard.type("Öst")
     page.wait_for_function("() => document.getElementById('status').textContent.includes('Öst')")
@@ -595,7 +594,7 @@ def test_what_changes_is_announced_and_charts_have_words(look, whole):
         assert chart.get_attribute("role") == "img"
         assert len(chart.get_attribute("aria-label")) > 40
     said = seen.page.get_attribute("#effects-chart", "aria-label")
-    counts = [int(count) for count in re.findall(r"(\d+) (?:surely|undecided)", said)]
+    counts = [int(count) for count in re.findall(r"(\d+) (?:better|undecided)", said)]
     assert sum(counts) == 200
     assert len(seen.page.query_selector_all("#effects-numbers tbody tr")) == 7
     names = seen.page.eval_on_selector_all(

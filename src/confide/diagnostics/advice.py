@@ -86,9 +86,9 @@ def _on_misses(record: ArmDiagnostics, arm: ArmEstimator) -> list[str]:
         remedy = f"{'transfer' if arm.base_on == 'centred' else record.method} with {remedy} and base_on='grounded'"
     return [
         (
-            "All intervals have one width, so that people who are hard to predict are missed more often than alpha = "
-            f"{record.alpha:g}, and others less often. Where that matters, {remedy} lets widths follow the size of "
-            "errors."
+            "All intervals have one width: if errors are larger for some people than for others, people who are hard "
+            f"to predict are missed more often than alpha = {record.alpha:g}, and others less often. Where that "
+            f"matters, {remedy} lets widths follow the size of errors."
         )
     ]
 
@@ -130,7 +130,7 @@ def _on_confounding(record: ArmDiagnostics, arm: ArmEstimator) -> list[str]:
     elif weighs_outcome(arm.ratio_):
         then = f"{record.method} allows for confounding as far as its ratio is right."
     else:
-        then = f"The weights of {record.method} do not use outcomes: with confounding use transfer or pooled-dr."
+        then = f"The weights of {record.method} do not use outcomes: with confounding do not use it, but transfer."
     return [
         (
             "The outcome helps to separate trial from observational rows (held-out log loss), a reason to run "

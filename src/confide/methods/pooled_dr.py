@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from confide.methods.arm import Arm
 
 SOLVES = ("offset", "transductive")
-# Smallest ratio: the permutation weights need a positive ratio for every row.
+# Smallest ratio: a sample needs at least as many positive ratios as it has rows.
 LEAST_RATIO = 1e-10
 # Error of a set's ends as a share of the searched range.
 TOLERANCE = 1e-6
@@ -51,8 +51,8 @@ class PooledDR(ArmEstimator):
     ratio : density ratio or name, default None
         None: `ClassifierRatio`.
     solve : {"offset", "transductive"}
-        "offset": one offset for every new row, which is valid for any ratio of the new row; infinite for fewer than
-        1/α - 1 trial calibration rows. "transductive": the sharp set, searched over candidate outcomes within
+        "offset": one offset for every new row, large enough whatever the new row's own ratio is; infinite for fewer
+        than 1/α - 1 trial calibration rows. "transductive": the sharp set, searched over candidate outcomes within
         ``outcome_range``; without one, within the range of the arm's outcomes and a tenth beyond, which may cost up to
         2/(m+1) of coverage, but none of the guard's.
     floor : float, default None

@@ -44,8 +44,9 @@ class Method:
 # The assumptions of every promise.
 ASSUMPTIONS = (
     "Promises are averages over people and samples, for new people from the trial's population whose outcomes arise "
-    "as they did in the trial. They assume that the trial gave treatments by lot with the same chances to all and "
-    "lost no rows because of their outcomes, and that nobody stands in both tables."
+    "as they did in the trial. They assume that the trial assigned treatment at random with the same probability for "
+    "everybody, that it lost no rows because of their outcomes, that its rows and the new ones are independent of each "
+    "other, and that nobody is in both tables."
 )
 
 _TWO_STAGES = "base: observational fit rows; intervals at trial rows by the other observational rows, weight {}; "
@@ -94,7 +95,7 @@ _METHODS = (
         estimator="confide.methods.transfer:Transfer",
         uses="base: all observational rows, minus its mean error on the trial; calibration: all trial rows, weight 1",
         promise="≥ 1-α, whatever the confounding",
-        summary="As transfer, minus the bias that all rows share, estimated without a hold-out set.",
+        summary="As transfer, minus its mean error on the trial, in which the new row counts: without a hold-out set.",
         parameters={"base_on": "centred"},
     ),
     Method(
@@ -125,8 +126,8 @@ _METHODS = (
     Method(
         name="wtcp-dr",
         estimator="confide.methods.wtcp_dr:WTCPDR",
-        uses="base: observational fit rows (refit=True: all of them and the new row); calibration: the other "
-        "observational rows, weight r̂(x, y)",
+        uses="base: observational fit rows (refit=True: all observational rows and the new row); calibration: the "
+        "other observational rows, weight r̂(x, y)",
         promise="≥ 1-α-Δ, Δ the error of r̂; without outcome_range up to 2/(m+1) less",
         summary="Weighted conformal prediction by a joint density ratio, solved over outcomes (Algorithm 2).",
     ),

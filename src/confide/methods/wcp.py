@@ -23,8 +23,8 @@ class WCP(Weighted):
 
     Promise: coverage ≥ 1-α-½E|w-ŵ/Eŵ|, means over the arm's observational rows, w = P(t)/e(x) of mean 1 and ŵ its
     estimate, only if there is no hidden confounding and the covariates of trial and observational rows agree. A
-    common factor of ŵ changes nothing. With hidden confounding its coverage is lower. It is included as a
-    baseline: it shows what the observational data alone would claim.
+    common factor of ŵ changes nothing. With hidden confounding its coverage may be lower by any amount.
+    It is included as a baseline: it shows what the observational data alone would claim.
 
     Parameters
     ----------

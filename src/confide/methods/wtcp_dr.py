@@ -36,7 +36,8 @@ class WTCPDR(Weighted):
     """Base model and calibration on observational rows, weighted by the joint density ratio r̂(x, y).
 
     A new row's own weight depends on its unknown outcome, so each candidate outcome is tested for membership
-    in the set. Trial rows train the ratio and nothing else.
+    in the set. Trial rows train the ratio and, without ``outcome_range``, help to set the
+    searched range.
 
     Promise: coverage ≥ 1-α-Δ, Δ = ½·E|r - r̂/E r̂| over observational rows; without ``outcome_range`` up to
     2/(m+1) less. Candidates are tested on a grid and every change between neighbours is bisected: a component

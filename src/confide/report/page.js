@@ -96,7 +96,7 @@
     harmed: { sign: "▼", symbol: DOWN, colour: "var(--harm)", says: () => `better under ${sideName("control")}` },
     undecided: { sign: "●", symbol: "circle", colour: "var(--ink-2)", says: () => "undecided" },
   };
-  const surely = (group) => (group === "undecided" ? "undecided" : `surely ${GROUPS[group].says()}`);
+  const called = (group) => (group === "undecided" ? "undecided" : GROUPS[group].says());
   const state = {
     level: slides ? data.levels.indexOf(data.alpha) : -1,
     contrast: 0,
@@ -310,7 +310,7 @@
     const pages = Math.max(1, Math.ceil(shown.length / PAGE_ROWS));
     $("page").textContent = `page ${whole.format(state.page + 1)} of ${whole.format(pages)}`;
     const needle = state.search.trim();
-    const whose = `${state.group === "all" ? "" : ` ${surely(state.group)}`}${needle ? ` with “${needle}”` : ""}`;
+    const whose = `${state.group === "all" ? "" : ` ${called(state.group)}`}${needle ? ` with “${needle}”` : ""}`;
     const held = shown.length > rows.length ? ` The table shows rows ${whole.format(first + 1)} to ${whole.format(first + rows.length)} of ${whole.format(shown.length)}, page ${whole.format(state.page + 1)}; the download has all of them.` : "";
     $("status").textContent = `${whole.format(shown.length)} of ${counted(n, "row")}${whose} selected; ${levelsText()}${held}`;
     for (const id of ["first", "previous"]) $(id).disabled = state.page === 0;
@@ -429,11 +429,11 @@
       color: { type: "identity" },
       symbol: { domain: Object.keys(GROUPS), range: Object.values(GROUPS).map((group) => group.symbol) },
     }));
-    const counts = Object.keys(GROUPS).map((group) => `${whole.format(rows.filter((row) => now.group[row] === group).length)} ${surely(group)}`);
+    const counts = Object.keys(GROUPS).map((group) => `${whole.format(rows.filter((row) => now.group[row] === group).length)} ${called(group)}`);
     $("effects-chart").setAttribute("aria-label", `${title}. Of these rows ${counts.join(", ")}. The table under the chart has the same numbers.`);
     const said = [];
     if (!rows.length) said.push("No row to draw.");
-    else if (one) said.push(`Each line is one row’s interval, its mark the predicted effect: ${Object.keys(GROUPS).map((group) => `${GROUPS[group].sign} ${surely(group)}`).join(", ")}.`);
+    else if (one) said.push(`Each line is one row’s interval, its mark the predicted effect: ${Object.keys(GROUPS).map((group) => `${GROUPS[group].sign} ${called(group)}`).join(", ")}.`);
     else said.push(`The band reaches from the lower to the upper ends, the line is the predicted effect; each step is the median of about ${counted(Math.round(rows.length / steps), "row")}.`);
     if (infinite) said.push(`${counted(infinite, "interval is", "intervals are")} infinite and drawn to the edge.`);
     if (rows.length < shown.length) said.push(`${counted(shown.length - rows.length, "interval is", "intervals are")} empty and not drawn.`);
