@@ -8,10 +8,10 @@ folder=$PWD/.python-3.13
 
 works() { "$1" -c 'import sys, ssl, ctypes, zlib; assert sys.version_info[:2] == (3, 13)' 2>/dev/null; }
 
-candidates=("$(command -v python3.13 || true)" "$folder/bin/python3.13")
+candidates=("$(command -v python3.13 || true)")
 # A shim of pyenv is on PATH although the version is not switched on; the interpreter itself works.
 command -v pyenv >/dev/null && candidates+=("$(pyenv prefix 3.13 2>/dev/null || true)/bin/python3.13")
-for candidate in "${candidates[@]}"; do
+for candidate in "${candidates[@]}" "$folder/bin/python3.13"; do
     if [ -n "$candidate" ] && works "$candidate"; then
         echo "$candidate"
         exit 0
