@@ -5,6 +5,7 @@ import os
 import re
 import signal
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -390,8 +391,9 @@ def test_an_interrupt_while_libraries_are_looked_for_is_not_lost(monkeypatch):
         signal.raise_signal(signal.SIGINT)
         looked.append(1)
 
-    monkeypatch.setattr("threadpoolctl.ThreadpoolController", called_back)
+    found = ThreadpoolController()
+    monkeypatch.setattr("threadpoolctl.ThreadpoolController", lambda: called_back() or found)
     threads._controllers.cache_clear()
     with pytest.raises(KeyboardInterrupt), threads_for(1):
-        pass
+        time.sleep(1)  # time enough for the interrupt to arrive
     assert looked

@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.linear_model import LinearRegression
 
 from confide import CounterfactualIntervals, PopulationWarning, Transfer, stack
-from confide.data import files as formats
+from confide.data import files
 from confide.data.writing import writing
 from confide.exceptions import InfiniteIntervalWarning
 from confide.models.preprocessing import ridge_on_splines
@@ -52,8 +52,8 @@ def expected(model, X):
 @pytest.mark.parametrize("out", ["csv", "csv.gz", "parquet", "arrow"])
 @pytest.mark.parametrize("rows", [7, 1000])
 def test_answers_stand_beside_the_rows_they_are_for(tmp_path, monkeypatch, source, out, rows):
-    monkeypatch.setattr(formats, "BATCH_ROWS", rows)
-    monkeypatch.setattr(formats, "READ_BYTES", 512 if rows == 7 else 1 << 20)
+    monkeypatch.setattr(files, "BATCH_ROWS", rows)
+    monkeypatch.setattr(files, "READ_BYTES", 512 if rows == 7 else 1 << 20)
     told = []
     paths = write(tmp_path / f"new.{source}", NEW), str(tmp_path / f"out.{out}")
     counted = answer_file(MODEL, *paths, report_progress=told.append)
@@ -68,7 +68,7 @@ def test_answers_stand_beside_the_rows_they_are_for(tmp_path, monkeypatch, sourc
 
 @pytest.mark.parametrize("out", ["csv", "parquet", "arrow"])
 def test_the_same_file_gives_the_same_bytes(tmp_path, monkeypatch, out):
-    monkeypatch.setattr(formats, "BATCH_ROWS", 9)
+    monkeypatch.setattr(files, "BATCH_ROWS", 9)
     source = write(tmp_path / "new.csv", NEW)
     for name in ("first", "second"):
         answer_file(MODEL, source, str(tmp_path / f"{name}.{out}"))
@@ -121,7 +121,7 @@ class Forgetful(RegressorMixin, BaseEstimator):
 
 
 def test_a_model_that_is_not_made_for_threads_is_asked_by_one(tmp_path, monkeypatch):
-    monkeypatch.setattr(formats, "BATCH_ROWS", 20)
+    monkeypatch.setattr(files, "BATCH_ROWS", 20)
     monkeypatch.setattr(scale, "cores", lambda: 4)
     rng = np.random.default_rng(0)
     table = pa.table({"x": rng.standard_normal(200), "t": np.tile([0, 1], 100), "y": rng.standard_normal(200)})
@@ -152,7 +152,7 @@ def test_a_column_of_another_kind_is_refused(tmp_path, when_fitted, now, told):
     lines = [f"{when_fitted},{z},{number % 2},{y}" for number, (z, y) in enumerate(rng.standard_normal((100, 2)))]
     for name in ("o", "t"):
         (tmp_path / f"{name}.csv").write_text("\n".join(["x,z,t,y", *lines]) + "\n")
-    study = formats.read_study(str(tmp_path / "o.csv"), str(tmp_path / "t.csv"), "t", "y")
+    study = files.read_study(str(tmp_path / "o.csv"), str(tmp_path / "t.csv"), "t", "y")
     model = CounterfactualIntervals(Transfer(base=LinearRegression()), random_state=0).fit(*study)
     (tmp_path / "new.csv").write_text(f"x,z\n{now},1\n")
     with pytest.raises(ValueError, match=told):
@@ -271,7 +271,7 @@ def test_rows_unlike_the_trials_are_told_once_whatever_the_batches(tmp_path, mon
     source = write(tmp_path / "new.parquet", strange)
     messages = set()
     for rows in (10, 1000):
-        monkeypatch.setattr(formats, "BATCH_ROWS", rows)
+        monkeypatch.setattr(files, "BATCH_ROWS", rows)
         with pytest.warns(PopulationWarning) as caught:
             answer_file(MODEL, source, str(tmp_path / "out.parquet"))
         assert len(caught) == 1
@@ -284,7 +284,7 @@ def test_rows_unlike_the_trials_are_told_once_whatever_the_batches(tmp_path, mon
 @pytest.mark.slow
 def test_many_batches_of_the_trials_own_rows_raise_no_alarm(tmp_path, monkeypatch):
     """A test for each batch would: 500 of them at one alarm of two hundred."""
-    monkeypatch.setattr(formats, "BATCH_ROWS", 4)
+    monkeypatch.setattr(files, "BATCH_ROWS", 4)
     source = write(tmp_path / "new.parquet", covariates(people(2000, seed=5)))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -318,9 +318,9 @@ def test_memory_does_not_grow_with_the_rows(tmp_path):
 import re
 from pathlib import Path
 from confide import load
-from confide import formats
+from confide.data import csv_files, files
 from confide.predict.batches import answer_file
-formats.BATCH_ROWS, formats.READ_BYTES = 2000, 1 << 16
+files.BATCH_ROWS, csv_files.READ_BYTES = 2000, 1 << 16
 answer_file(load({str(tmp_path / "model.confide")!r}), {str(path)!r}, {str(tmp_path / "out.csv")!r})
 print(re.search(r"VmHWM:\\s+(\\d+)", Path("/proc/self/status").read_text())[1])
 """

@@ -115,7 +115,7 @@ def test_the_slider_gives_what_python_gives(look, folder, new, method, parameter
     ("method", "parameters", "reason"),
     [
         ("wcp", {}, "each new row has an offset of its own"),
-        (None, {"effect": "nested-exact"}, "effects by nested-exact are learnt anew"),
+        (None, {"effect": "nested-exact"}, "effects by nested-exact are learnt again"),
         (Naive(base=ridge_on_splines(), score="normalised"), {}, "with score='normalised' each new row"),
         (Naive(base=ridge_on_splines(), outcome_values=range(-40, 60)), {}, "the outcome is discrete"),
         (Wider(base=ridge_on_splines()), {}, "are not what one offset for all rows gives"),
