@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 from pandas._libs.parsers import STR_NA_VALUES
 from pyarrow import feather
 
-from confide.data import files as formats
-from confide.data import kinds
+from confide.data import csv_files, files, kinds
 from confide.data.csv_files import Dialect
 from confide.data.encoding import TableEncoder, kinds_of
 from confide.data.files import column_names, read_batches, read_file, read_study
@@ -57,8 +56,9 @@ def test_a_file_is_read_as_it_was_written(tmp_path, kind):
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("rows", [1, 7, 499, 500, 501])
 def test_batches_keep_every_row_in_order(tmp_path, monkeypatch, kind, rows):
-    monkeypatch.setattr(formats, "BATCH_ROWS", rows)
-    monkeypatch.setattr(formats, "READ_BYTES", 1024)
+    monkeypatch.setattr(files, "BATCH_ROWS", rows)
+    for module in (csv_files, files):
+        monkeypatch.setattr(module, "READ_BYTES", 1024)
     path = write(tmp_path / f"people.{kind}", TABLE)
     batches = list(read_batches(path))
     assert max(len(batch.read) for batch in batches) <= rows
@@ -281,7 +281,8 @@ def test_a_covariate_that_looks_like_an_identifier_is_told(tmp_path):
 
 @pytest.mark.parametrize("read", [read_file, carried])
 def test_line_breaks_in_fields_wherever_a_block_ends(tmp_path, monkeypatch, read):
-    monkeypatch.setattr(formats, "READ_BYTES", 4096)
+    for module in (csv_files, files):
+        monkeypatch.setattr(module, "READ_BYTES", 4096)
     rows = [f'{number},"a note\nof two lines, {number}"' for number in range(100_000 if read is read_file else 2000)]
     (tmp_path / "notes.csv").write_text("\n".join(["a,b", *rows]) + "\n")
     table = read(str(tmp_path / "notes.csv"))

@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.linear_model import LinearRegression
 
 from confide import CounterfactualIntervals, PopulationWarning, Transfer, stack
-from confide.data import files
+from confide.data import csv_files, files
 from confide.data.writing import writing
 from confide.exceptions import InfiniteIntervalWarning
 from confide.models.preprocessing import ridge_on_splines
@@ -53,7 +53,8 @@ def expected(model, X):
 @pytest.mark.parametrize("rows", [7, 1000])
 def test_answers_stand_beside_the_rows_they_are_for(tmp_path, monkeypatch, source, out, rows):
     monkeypatch.setattr(files, "BATCH_ROWS", rows)
-    monkeypatch.setattr(files, "READ_BYTES", 512 if rows == 7 else 1 << 20)
+    for module in (csv_files, files):
+        monkeypatch.setattr(module, "READ_BYTES", 512 if rows == 7 else 1 << 20)
     told = []
     paths = write(tmp_path / f"new.{source}", NEW), str(tmp_path / f"out.{out}")
     counted = answer_file(MODEL, *paths, report_progress=told.append)
