@@ -78,8 +78,9 @@ class Opened:
         self.page.wait_for_function("told => document.getElementById('status').textContent.includes(told)", arg=told)
 
     def choose(self, group):
-        """Choose who is shown."""
-        self.page.check(f"[name=group][value={group}]", force=True)
+        """Choose who is shown: press the words, as a reader does, once they stand still."""
+        self.page.click(f"label:has([name=group][value={group}])")
+        self.page.wait_for_selector(f"[name=group][value={group}]:checked", state="attached")
 
     def search(self, text):
         """Search, and wait for the answer."""
