@@ -22,7 +22,7 @@ def table() -> str:
     """Return the promises as a Markdown table."""
     rows = ["| method | what it is | what it uses | promised coverage |", "| --- | --- | --- | --- |"]
     for record in METHODS.values():
-        cells = [f"`{record.name}`", record.summary, record.uses, record.promise]
+        cells = [f"`{record.name}`", record.summary, record.uses, str(record.promise)]
         escaped = [cell.replace("|", "\\|") for cell in cells]
         rows.append(f"| {' | '.join(escaped)} |")
     return "\n".join(rows)

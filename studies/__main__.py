@@ -87,8 +87,8 @@ MISSES_TITLES = {
 MISSES_READING = (
     "One width for all is too narrow for the hardest tenth and far too wide for the easiest. A score that lets "
     "widths differ evens this out and is narrower on average, if it knows the size of errors. "
-    '`score="normalised"` learns it from the rows that the base model learns from. With `transfer` these are '
-    "observational rows, and a bias of the large table is no part of the errors that the model makes there: on "
+    '`conformity_score="normalised"` learns it from the rows that the base model learns from. With `transfer` these '
+    "are observational rows, and a bias of the large table is no part of the errors that the model makes there: on "
     "the trial the bias then takes up most of the narrow intervals, and the misses fall on the people who are "
     '*easiest* to predict. All keep 90 % on average; none promises more. `base_on="grounded"` takes the bias '
     "out first, on half of the trial's rows, and the other half calibrates."
@@ -194,7 +194,7 @@ def methods_page() -> str:
             mine = [row for row in rows if row["method"] == name and row["base"] == base]
             cells = [cell([row for row in mine if row["target"] == target]) for target in ("Y(0)", "Y(1)", "effect")]
             seconds = f"{fmean(row['seconds'] for row in mine):.1f}"
-            lines.append(f"| `{name}` | {' | '.join(cells)} | {seconds} | {escape(METHODS[name].promise)} |")
+            lines.append(f"| `{name}` | {' | '.join(cells)} | {seconds} | {escape(str(METHODS[name].promise))} |")
         lines.append("")
     lines += [
         "## Beside what was published",

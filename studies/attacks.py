@@ -118,7 +118,7 @@ def one_row_per_call(seed: int) -> tuple[float, float]:
 
     observational, trial = rows(rng.standard_normal((800, 10))), rows(np.tile(person, (120, 1)))
     new = rows(np.tile(person, (NEW_ROWS, 1)))
-    arm = method("transfer", base=LinearRegression(), score="normalised", outcome_values=[0, 1])
+    arm = method("transfer", base=LinearRegression(), conformity_score="normalised", outcome_values=[0, 1])
     model = CounterfactualIntervals(arm, random_state=0).fit(*stack(observational, trial))
     asked = [_asked(model, new.slice(row, 1)) for row in range(len(new))]
     coverage, infinite = np.mean(asked, axis=0)

@@ -16,9 +16,12 @@ if TYPE_CHECKING:
 COMPARED: dict[str, tuple[str, dict[str, Any]]] = {
     "transfer-centred": ("transfer-centred", {}),
     "transfer": ("transfer", {}),
-    'transfer, score="normalised"': ("transfer", {"score": "normalised"}),
-    'transfer, score="cqr"': ("transfer", {"score": "cqr"}),
-    'transfer, score="normalised", base_on="grounded"': ("transfer", {"score": "normalised", "base_on": "grounded"}),
+    'transfer, conformity_score="normalised"': ("transfer", {"conformity_score": "normalised"}),
+    'transfer, conformity_score="cqr"': ("transfer", {"conformity_score": "cqr"}),
+    'transfer, conformity_score="normalised", base_on="grounded"': (
+        "transfer",
+        {"conformity_score": "normalised", "base_on": "grounded"},
+    ),
 }
 # By how much all observational outcomes are too high.
 BIASES = (0.0, 1.0)

@@ -11,7 +11,7 @@ import pyarrow as pa
 from confide import CounterfactualIntervals, Transfer, stack
 from confide.exceptions import InfiniteIntervalWarning
 from confide.models.preprocessing import ridge_on_splines
-from confide.predict.answer import answers
+from confide.predict.answer import answer
 from tables import covariates, people
 
 
@@ -46,7 +46,7 @@ def expected(model, X, alpha, control=None):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", InfiniteIntervalWarning)
         moved = model.with_alpha(alpha)
-    found = answers(moved, moved.encode(X), control)
+    found = answer(moved, moved.encode(X), control).table
     return {name: found[name].to_numpy() for name in found.column_names}
 
 

@@ -33,7 +33,7 @@ def test_no_held_out_row_is_seen(monkeypatch):
     fitted, asked = [], []
     real = CounterfactualIntervals.fit
     monkeypatch.setattr(
-        CounterfactualIntervals, "fit", lambda model, X, *rest: (fitted.append(X), real(model, X, *rest))[1]
+        CounterfactualIntervals, "fit", lambda model, given: (fitted.append(given.X), real(model, given))[1]
     )
     monkeypatch.setattr(
         held_out, "coverage_report", lambda model, X, *rest, **_: (asked.append(X), coverage_report(model, X, *rest))[1]

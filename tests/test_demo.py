@@ -41,5 +41,5 @@ def test_each_draw_is_told_and_enters_the_means(draws, monkeypatch):
         np.testing.assert_allclose(line.coverage, np.mean([each.coverage for each in mine], axis=0))
         np.testing.assert_allclose(line.width, np.mean([each.width for each in mine], axis=0))
     assert told.claimed == pytest.approx(np.mean([each.claimed for each in draws.values()]))
-    assert told.lines[0].promise == "nothing"
+    assert told.lines[0].promise.exists is False
     assert told.lines[2].promise == METHODS["transfer-centred"].promise

@@ -175,8 +175,11 @@ ON_TRIAL = {
     "transfer": ({}, "all"),
     "transfer-centred": ({}, "all"),
     "transfer, grounded": ({"base_on": "grounded"}, "half"),
-    "transfer, normalised": ({"score": "normalised"}, "all"),
-    "transfer, quantiles": ({"score": "cqr", "base": GradientBoostingRegressor(n_estimators=5, random_state=0)}, "all"),
+    "transfer, normalised": ({"conformity_score": "normalised"}, "all"),
+    "transfer, quantiles": (
+        {"conformity_score": "cqr", "base": GradientBoostingRegressor(n_estimators=5, random_state=0)},
+        "all",
+    ),
     "wscp-dr-exact": ({"ratio": ratio(), "second_stage": tree()}, "half"),
     "wscp-dr-calibrated": ({"ratio": ratio(), "second_stage": tree()}, "half"),
     "wscp-dr*-exact": ({"ratio": ratio(on="x"), "second_stage": tree()}, "half"),
@@ -235,7 +238,7 @@ def raw_score(arm, x, y):
 def interval_score(arm, x, y):
     """Return the score of Algorithm 4, of the first stage's interval."""
     weight = arm._weigh(x, np.array([y]))
-    quantile = arm.first_stage_.quantile(arm._stage_alphas()[0], weight)
+    quantile = arm.first_stage_.quantile(arm.levels_[0], weight)
     first = arm._clip(arm.score_.interval(arm._predict_base(x), quantile))
     return float(arm.ends_.miss(x, first)[0])
 

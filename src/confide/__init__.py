@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from confide.conformal.intervals import Intervals, IntervalSets
     from confide.data.study import Study, stack
-    from confide.exceptions import InfiniteIntervalWarning, PopulationWarning
+    from confide.exceptions import InfiniteIntervalWarning, PopulationWarning, RefusalError, TrialAloneWarning
     from confide.io.model_file import load
     from confide.methods.naive import Naive
     from confide.methods.pooled_dr import PooledDR
@@ -31,8 +31,10 @@ __all__ = [
     "Naive",
     "PooledDR",
     "PopulationWarning",
+    "RefusalError",
     "Study",
     "Transfer",
+    "TrialAloneWarning",
     "load",
     "method",
     "stack",
@@ -50,8 +52,10 @@ _HOMES = {
     "Naive": "methods.naive",
     "PooledDR": "methods.pooled_dr",
     "PopulationWarning": "exceptions",
+    "RefusalError": "exceptions",
     "Study": "data.study",
     "Transfer": "methods.transfer",
+    "TrialAloneWarning": "exceptions",
     "WCP": "methods.wcp",
     "WSCPDR": "methods.wscp_dr",
     "WTCPDR": "methods.wtcp_dr",
@@ -61,7 +65,13 @@ _HOMES = {
 }
 
 
+# Rooms that users enter by name: `confide.datasets` needs no import of its own.
+_ROOMS = ("conformal", "datasets", "diagnostics", "plot", "ratio", "recommend", "report")
+
+
 def __getattr__(name: str) -> Any:
+    if name in _ROOMS:
+        return import_module(f"confide.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module 'confide' has no attribute {name!r}")
     value = getattr(import_module(f"confide.{_HOMES[name]}"), name)
@@ -70,4 +80,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *__all__])
+    return sorted([*globals(), *__all__, *_ROOMS])

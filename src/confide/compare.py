@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -14,13 +15,17 @@ from confide.data.arrow import take_rows
 from confide.data.study import Study
 from confide.diagnostics.coverage import Coverage, coverage_report
 from confide.diagnostics.weights import calibration_weights
-from confide.exceptions import InfiniteIntervalWarning
-from confide.methods.promise import name_and_promise
+from confide.exceptions import InfiniteIntervalWarning, RefusalError, TrialAloneWarning
+from confide.methods.promise import NOT_STATED, Promise
 from confide.methods.registry import METHODS
 from confide.model import CounterfactualIntervals
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from numpy.typing import NDArray
+
+    from confide.typing import Label, Level
 
 # Share of trial rows in the hold-out set; the others fit and calibrate.
 HELD_OUT = 0.3
@@ -34,7 +39,7 @@ class Compared:
     ----------
     method : str
         Its name.
-    promise : str
+    promise : Promise
         The coverage it promises with its parameters.
     arms : list of Coverage
         Coverage with its exact interval and mean width, one record per treatment; empty if the method refuses.
@@ -47,36 +52,47 @@ class Compared:
     """
 
     method: str
-    promise: str
+    promise: Promise
     arms: list[Coverage]
-    effective_sizes: dict[Any, float]
+    effective_sizes: dict[Label, float]
     refused: str | None = None
 
     @classmethod
-    def of(cls, method: str, promise: str, model: CounterfactualIntervals, held_out: Study) -> Compared:
+    def of(cls, method: str, promise: Promise, model: CounterfactualIntervals, held_out: Study) -> Compared:
         """Return the result of a fitted model on the held-out rows."""
-        stages: dict[Any, list[float]] = {label: [] for label in model.arms_}
+        stages: dict[Label, list[float]] = {label: [] for label in model.arms_}
         for weights in calibration_weights(model):
             stages[weights.treatment] += [weights.effective_size] * bool(len(weights.shares))
         sizes = {label: min(found, default=0.0) for label, found in stages.items()}
         return cls(method, promise, coverage_report(model, held_out.X, held_out.y, held_out.treatment), sizes)
 
 
-def compare_on_held_out(study: Study, alpha: float, seed: int, names: Any = tuple(METHODS)) -> Iterator[Compared]:
+def compare_on_held_out(
+    study: Study,
+    alpha: Level,
+    seed: int,
+    names: Iterable[str] = tuple(METHODS),
+    models: Mapping[str, CounterfactualIntervals] | None = None,
+) -> Iterator[Compared]:
     """Yield the result of each method on the same hold-out set of trial rows.
 
     If a method is chosen by these numbers, its coverage must be reported on other rows.
     """
-    yield from compare(*hold_out(study, seed), alpha, seed, names)
+    yield from compare(*hold_out(study, seed), alpha, seed, names, models)
 
 
 def hold_out(study: Study, seed: int) -> tuple[Study, Study]:
     """Return the study without a hold-out set of the trial's rows, and the hold-out set."""
     rows = np.arange(len(study))
     in_trial = rows[study.trial]
-    _, test = train_test_split(
-        in_trial, test_size=HELD_OUT, random_state=seed, stratify=_strata(study.treatment[study.trial])
-    )
+    strata = _strata(study.treatment[study.trial])
+    held, least = math.ceil(HELD_OUT * len(in_trial)), 1 if strata is None else len(np.unique(strata))
+    if not least <= held <= len(in_trial) - least:
+        raise RefusalError(
+            f"{HELD_OUT:.0%} of the trial's {len(in_trial)} rows cannot be held out: both parts need {least} of them. "
+            "Use a larger trial."
+        )
+    _, test = train_test_split(in_trial, test_size=HELD_OUT, random_state=seed, stratify=strata)
     kept = np.setdiff1d(rows, test)
     kept_rows, test_rows = (
         Study(take_rows(study.X, index), study.y[index], study.treatment[index], study.trial[index])
@@ -88,32 +104,34 @@ def hold_out(study: Study, seed: int) -> tuple[Study, Study]:
 def compare(
     study: Study,
     held_out: Study,
-    alpha: float,
+    alpha: Level,
     seed: int,
-    names: Any = tuple(METHODS),
+    names: Iterable[str] = tuple(METHODS),
     models: Mapping[str, CounterfactualIntervals] | None = None,
 ) -> Iterator[Compared]:
     """Yield the result of each method, fitted on the study, on held-out rows of the trial.
 
     ``models`` are unfitted models with other parameters, by the name to report them under; level and seed are set here.
+    A method that cannot be fitted on these rows (`RefusalError`) is reported so; any other error is raised.
     """
     for name in names:
         own = (models or {}).get(name)
         model = CounterfactualIntervals(name) if own is None else clone(own)
+        if not isinstance(model.method, str):
+            model.method.set_params(alpha=None, random_state=None)
         model.set_params(alpha=alpha, random_state=seed)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", InfiniteIntervalWarning)  # the table counts them
-            warnings.filterwarnings("ignore", ".*calibrates on the trial alone")
+            warnings.simplefilter("ignore", TrialAloneWarning)
             try:
-                model.fit(*study)
-            except ValueError as error:
-                promise = METHODS[name].promise if name in METHODS else "not stated"
+                model.fit(study)
+            except RefusalError as error:
+                promise = METHODS[name].promise if name in METHODS else NOT_STATED
                 yield Compared(name, promise, [], {}, str(error))
                 continue
-        promise = name_and_promise(next(iter(model.arms_.values())))[1]
-        yield Compared.of(name, promise, model, held_out)
+        yield Compared.of(name, model.promise_, model, held_out)
 
 
-def _strata(treatment: Any) -> Any:
+def _strata(treatment: NDArray[Any]) -> NDArray[Any] | None:
     """Return the labels to stratify by, or None if a label has a single row."""
     return treatment if np.unique(treatment, return_counts=True)[1].min() > 1 else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -15,6 +15,7 @@ from confide.datasets import load_star
 from confide.diagnostics.confounding_test import hidden_confounding_test
 from confide.exceptions import PopulationWarning
 from confide.methods.naive import Naive
+from confide.methods.promise import NONE, Promise
 from confide.methods.registry import METHODS
 from confide.model import CounterfactualIntervals
 from confide.report import Evidence, Individuals, write_page
@@ -36,7 +37,7 @@ class Line:
     """The result of one approach on the held-out pupils: mean coverage and width, in regular and in small classes."""
 
     what: str
-    promise: str
+    promise: Promise
     coverage: list[float]
     width: list[float]
 
@@ -71,7 +72,7 @@ class Way:
     """One approach: its name, its promise, its fitted model, and the study it was fitted on."""
 
     what: str
-    promise: str
+    promise: Promise
     model: CounterfactualIntervals
     study: Study
 
@@ -150,13 +151,13 @@ def fitted_ways(data: Dataset, seed: int) -> Iterator[Way]:
     # Split conformal prediction that treats observational pupils as a trial: what an analyst without a trial would do.
     blind = stack(data.observational, data.observational, treatment=str(data.treatment), outcome=data.outcome)
     both = stack(data.observational, data.trial, treatment=str(data.treatment), outcome=data.outcome)
-    asked = [
-        ("observational alone", "nothing", Naive(), blind),
+    asked: list[tuple[str, Promise, Any, Study]] = [
+        ("observational alone", NONE, Naive(), blind),
         ("trial alone", METHODS["naive"].promise, "naive", both),
         ("confide, with both", METHODS["transfer-centred"].promise, "transfer-centred", both),
     ]
     for what, promise, method, study in asked:
-        yield Way(what, promise, CounterfactualIntervals(method, alpha=ALPHA, random_state=seed).fit(*study), study)
+        yield Way(what, promise, CounterfactualIntervals(method, alpha=ALPHA, random_state=seed).fit(study), study)
 
 
 def _measured(way: Way, test: Study) -> Compared:

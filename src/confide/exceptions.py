@@ -1,8 +1,19 @@
-"""The warnings of confide: catch them by class, not by text."""
+"""The errors and warnings of confide: catch them by class, not by text."""
+
+
+class RefusalError(ValueError):
+    """A method cannot be fitted on these rows: they are valid, and lack what this method needs.
+
+    The message says what is missing, and the remedy. Other methods may accept the same rows.
+    """
 
 
 class InfiniteIntervalWarning(UserWarning):
     """Intervals are infinite because there are too few calibration rows. The message gives the remedy."""
+
+
+class TrialAloneWarning(UserWarning):
+    """A method that uses both tables found no observational rows of a treatment, and calibrates on the trial alone."""
 
 
 class PopulationWarning(UserWarning):

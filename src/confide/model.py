@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import warnings
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 from functools import cached_property
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -12,33 +12,49 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from joblib import Parallel, delayed
 from sklearn.base import BaseEstimator, clone
+from sklearn.metrics import r2_score
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from confide.base.parameters import alike
 from confide.base.state import Labelled
 from confide.base.threads import threads_for
-from confide.base.validation import all_or_nothing, examples
+from confide.base.validation import all_or_nothing, examples, suggest
 from confide.conformal.intervals import Intervals, IntervalSets
 from confide.conformal.quantile import check_alpha
-from confide.data.arrow import take_rows
+from confide.data.arrow import origin_of, take_rows
 from confide.data.encoding import TableEncoder, dense, encoded_names, kinds_of
 from confide.data.splits import Rows, spawn_seeds
 from confide.data.study import Study
-from confide.diagnostics.advice import summarise
+from confide.diagnostics.advice import described_effect, summarise
 from confide.diagnostics.covariate_shift import Population
 from confide.diagnostics.records import ASKED_ROWS, ArmDiagnostics, ArmSample, diagnose
 from confide.effects.registry import check_effect
 from confide.exceptions import InfiniteIntervalWarning, PopulationWarning
 from confide.methods.registry import METHODS
 from confide.methods.registry import method as method_by_name
+from confide.methods.study_arms import fit_arm, learning_rows, point_out_two_values, rows_by_arm
 
 if TYPE_CHECKING:
     import os
 
-    from numpy.typing import NDArray
+    from sklearn.utils import Tags
 
     from confide.methods.base import ArmEstimator
-from confide.methods.study_arms import fit_arm, learning_rows, point_out_two_values, rows_by_arm
+    from confide.methods.new_rows import NewRows
+    from confide.methods.promise import Promise
+    from confide.typing import (
+        Booleans,
+        Floats,
+        Label,
+        Labels,
+        Level,
+        Places,
+        RandomState,
+        Regressor,
+        Table,
+        Transformer,
+    )
 
 
 class CounterfactualIntervals(Labelled, BaseEstimator):
@@ -50,14 +66,21 @@ class CounterfactualIntervals(Labelled, BaseEstimator):
         A name in ``METHODS``, or an unfitted arm estimator, which is cloned for each arm.
     alpha : float, default None
         Miscoverage level of the outcome intervals and of the effect intervals. None keeps the estimator's own
-        level (0.1 for a name).
+        level (0.1 for a name). `fit` freezes it as ``alpha_``, and `with_alpha` is the one way to another level.
+        ``alpha``, ``base`` and ``random_state`` may be given here or to the arm estimator; given in both places, they
+        must be the same.
     effect : {"bonferroni", "nested-exact", "nested-inexact"}
         How the arms' intervals become an interval for the effect: their difference; effects at treated rows
         regressed on the covariates and calibrated on the trial; or the same without calibration, which
         promises nothing.
     arm_alpha : float, default None
         Level of each of the two steps inside the effect. None: alpha/2, so that the effect promises 1 - alpha
-        where its arms promise 1 - alpha/2: both with "bonferroni", the earlier label's with "nested-exact".
+        where its arms promise 1 - alpha/2: both with "bonferroni", the control's with "nested-exact".
+    base : regressor or name, default None
+        Base model of the arms: a scikit-learn regressor, or a name in `confide.models.base_model.BASES`. None keeps
+        the estimator's own, which is the automatic one for a name.
+    control : label, default None
+        Treatment that effects are reported against. None: the first in order, which `summary` names.
     encoder : "auto" or transformer
         How covariates become numbers, for all arms alike. "auto": `confide.data.encoding.TableEncoder`. It is fitted,
         without outcomes, on the rows that calibrate neither an arm nor an effect, so that it treats a calibration row
@@ -72,6 +95,12 @@ class CounterfactualIntervals(Labelled, BaseEstimator):
     ----------
     treatments_ : array
         The treatment labels, in order.
+    control_ : label
+        The treatment that effects are reported against.
+    alpha_, arm_alpha_ : float
+        The levels in force: of all intervals, and of each of the two steps inside the effect.
+    method_ : str
+        The method's name, or the class of the estimator if it has none.
     arms_ : dict
         The fitted arm estimator of each label.
     encoder_ : transformer
@@ -93,29 +122,33 @@ class CounterfactualIntervals(Labelled, BaseEstimator):
 
     def __init__(
         self,
-        method: Any = "transfer-centred",
-        alpha: float | None = None,
+        method: str | ArmEstimator = "transfer-centred",
+        alpha: Level | None = None,
         effect: str = "bonferroni",
-        arm_alpha: float | None = None,
-        encoder: Any = "auto",
-        random_state: Any = None,
+        arm_alpha: Level | None = None,
+        base: Regressor | str | None = None,
+        control: Label | None = None,
+        encoder: Transformer | str = "auto",
+        random_state: RandomState = None,
         n_jobs: int | None = None,
     ) -> None:
         self.method = method
         self.alpha = alpha
         self.effect = effect
         self.arm_alpha = arm_alpha
+        self.base = base
+        self.control = control
         self.encoder = encoder
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def fit(self, X: Any, y: Any, treatment: Any, trial: Any) -> Self:
+    def fit(self, X: Table | Study, y: Any = None, treatment: Labels = None, trial: Any = None) -> Self:
         """Fit every arm.
 
         Parameters
         ----------
-        X : frame or (n, d) array
-            Covariates: any data frame that narwhals reads, or an array.
+        X : Study, or frame or (n, d) array
+            A study, from `stack`, and nothing else; or covariates: any data frame that narwhals reads, or an array.
         y : (n,) array
             Outcomes.
         treatment : (n,) array
@@ -124,21 +157,28 @@ class CounterfactualIntervals(Labelled, BaseEstimator):
             True for rows of the randomised trial.
         """
         with all_or_nothing(self):
-            study = Study(X, y, treatment, trial)
+            study = _study(X, y, treatment, trial)
             arm = self._arm()
             effect = check_effect(self.effect)
             treatments = np.unique(study.treatment)
+            control = self._check_control(treatments.tolist())
             point_out_two_values(arm, study.y)
-            self.encoder_ = self._fitted_encoder(study.X, learning_rows(arm, effect, study))
+            self.encoder_ = self._fitted_encoder(study.X, learning_rows(arm, effect, study, control))
             encoded = self._encode(study.X)
             fits = Parallel(n_jobs=self.n_jobs)(delayed(fit_arm)(arm, encoded, study, label) for label in treatments)
             arms, said = zip(*fits, strict=True)
             self.treatments_ = treatments
-            self.arms_: dict[Any, ArmEstimator] = dict(zip(treatments.tolist(), arms, strict=True))
+            self.arms_: dict[Label, ArmEstimator] = dict(zip(treatments.tolist(), arms, strict=True))
+            self.control_ = control
+            self.method_ = self.method if isinstance(self.method, str) else arm.method_name
+            self.alpha_ = arms[0].alpha_
+            self._keeps_arm_alpha = self.arm_alpha is not None
+            self.arm_alpha_ = check_alpha(self.alpha_) / 2 if self.arm_alpha is None else self.arm_alpha
             self.n_features_in_ = getattr(self.encoder_, "n_features_in_", encoded.shape[1])
             self.rows_ = rows_by_arm(encoded, study) if self.effect != "bonferroni" else {}
             self.effect_seed_, self.sample_seed_ = spawn_seeds(arm.random_state, 5)[3:]  # after the arms' own three
-            self.effect_ = effect.fit(self.arms_, self.rows_, self.step_alpha(), self.effect_seed_)
+            self.effect_name_ = self.effect
+            self.effect_ = effect.fit(self._control_first(), self.rows_, self.arm_alpha_, self.effect_seed_)
             self._keep_for_diagnostics(encoded, study)
         for label, notes in zip(treatments.tolist(), said, strict=True):
             for category, text in notes:
@@ -146,53 +186,78 @@ class CounterfactualIntervals(Labelled, BaseEstimator):
         self._warn_of_shortage()
         return self
 
-    def predict(self, X: Any, treatment: Any) -> NDArray[np.float64]:
+    def predict(self, X: Table, treatment: Labels) -> Floats:
         """Return point predictions under a treatment: one label, or one label per row."""
         parts, order = self._ask_arms("predict", X, treatment)
         return np.concatenate(parts)[order]
 
-    def predict_interval(self, X: Any, treatment: Any) -> Intervals:
+    def predict_interval(self, X: Table, treatment: Labels) -> Intervals:
         """Return one interval per row for the outcome under a treatment: one label, or one label per row."""
         parts, order = self._ask_arms("predict_interval", X, treatment)
-        return Intervals(*np.concatenate(parts)[order].T)
+        lower, upper = np.concatenate(parts)[order].T
+        return Intervals(lower, upper, origin_of(X))
 
-    def predict_set(self, X: Any, treatment: Any) -> IntervalSets:
+    def predict_set(self, X: Table, treatment: Labels) -> IntervalSets:
         """Return one prediction set per row for the outcome under a treatment: one label, or one label per row."""
         parts, order = self._ask_arms("predict_set", X, treatment)
         return IntervalSets.concatenate(parts).take(order)
 
-    def predict_effect(self, X: Any, treated: Any = None, control: Any = None) -> NDArray[np.float64]:
-        """Return point predictions of Y(treated) - Y(control); with two arms the second against the first."""
+    def predict_effect(self, X: Table, treated: Label | None = None, control: Label | None = None) -> Floats:
+        """Return point predictions of Y(treated) - Y(control).
+
+        ``control`` is ``control_`` if it is not given; with two arms ``treated`` need not be given either.
+        """
         treated, control = self._pair(treated, control)
         encoded = self._encode_new(X, stacklevel=3)
         return self.arms_[treated].predict(encoded) - self.arms_[control].predict(encoded)
 
-    def predict_effect_interval(self, X: Any, treated: Any = None, control: Any = None) -> Intervals:
-        """Return one interval per row for Y(treated) - Y(control); with two arms the second against the first."""
-        treated, control = self._pair(treated, control)
-        return self.effect_.predict_interval(self._encode_new(X, stacklevel=3), treated, control)
+    def predict_effect_interval(
+        self, X: Table, treated: Label | None = None, control: Label | None = None
+    ) -> Intervals:
+        """Return one interval per row for Y(treated) - Y(control); the arms as in `predict_effect`."""
+        pair = self._pair(treated, control)
+        rows = self._new_rows(self._encode_new(X, stacklevel=3), pair)
+        lower, upper = self.effect_.predict_interval(rows, *pair)
+        return Intervals(lower, upper, origin_of(X))
 
-    def with_alpha(self, alpha: float) -> Self:
+    def score(self, X: Table, y: Any = None, treatment: Labels = None, sample_weight: Any = None) -> float:
+        """Return R² of the point predictions under the treatment that each row received.
+
+        For cross-validation, which must pass the treatment on (scikit-learn's metadata routing:
+        ``set_score_request(treatment=True)``). It says how well points predict, not whether intervals keep their
+        promise: that is `confide.diagnostics.coverage_report`. A method chosen by trial rows that then calibrate it
+        keeps its promise only approximately.
+        """
+        if isinstance(X, Study):
+            X, y, treatment = X.X, X.y, X.treatment
+        if treatment is None:
+            raise ValueError("score needs each row's treatment: call set_score_request(treatment=True), and pass it.")
+        return float(r2_score(y, self.predict(X, treatment), sample_weight=sample_weight))
+
+    def with_alpha(self, alpha: Level) -> Self:
         """Return a copy at another level: base models and ratios are kept."""
         check_is_fitted(self)
         check_alpha(alpha)
         other = copy.copy(self)
         other.__dict__.pop("diagnostics_", None)
-        other.alpha = alpha
-        other.arms_ = {label: arm.at(alpha) for label, arm in self.arms_.items()}
-        other.effect_ = check_effect(self.effect).fit(
-            other.arms_,
-            self.rows_,
-            other.step_alpha(),
-            self.effect_seed_,
-        )
-        other._warn_of_shortage()  # noqa: SLF001
+        other.alpha = other.alpha_ = alpha
+        other.arms_ = {label: arm._at(alpha) for label, arm in self.arms_.items()}
+        if not isinstance(self.method, str):
+            # A refit of the copy must mean the same level: what the estimator itself was given moves too.
+            moved = next(iter(other.arms_.values())).get_params(deep=False)
+            given = {name: moved[name] for name in ("alpha", "levels") if getattr(self.method, name, None) is not None}
+            other.method = clone(self.method).set_params(**given)
+        if not self._keeps_arm_alpha:
+            other.arm_alpha_ = check_alpha(alpha) / 2
+        effect = copy.copy(self.effect_)
+        other.effect_ = effect.fit(other._control_first(), self.rows_, other.arm_alpha_, self.effect_seed_)
+        other._warn_of_shortage()
         return other
 
-    def why_not_at(self, alpha: float) -> str | None:
+    def _why_not_at(self, alpha: Level) -> str | None:
         """Return why the arms do not support this level, for instance because of a large floor; None if they do."""
         check_is_fitted(self)
-        return next(filter(None, (arm.why_not_at(alpha) for arm in self.arms_.values())), None)
+        return next(filter(None, (arm._why_not_at(alpha) for arm in self.arms_.values())), None)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to a file that `confide.load` reads without running code; complete or not at all.
@@ -206,19 +271,33 @@ class CounterfactualIntervals(Labelled, BaseEstimator):
         save(self, path)
 
     @cached_property
-    def diagnostics_(self) -> dict[Any, ArmDiagnostics]:
+    def diagnostics_(self) -> dict[Label, ArmDiagnostics]:
         """What to check before trusting an arm, by treatment label."""
         check_is_fitted(self)
         return {
-            label: diagnose(label, arm, self.samples_[label], self.asked_, self.sample_seed_)
+            label: diagnose(label, self.method_, arm, self.samples_[label], self.asked_, self.sample_seed_)
             for label, arm in self.arms_.items()
         }
 
     def summary(self) -> str:
         """Return the diagnostics as text: method, promise, each arm's numbers, and when not to trust them."""
-        return summarise(self.diagnostics_, self.effect, float(self.step_alpha()), self.effect_.shortages())
+        check_is_fitted(self)
+        promised = described_effect(self.effect_promise_, float(self.arm_alpha_))
+        return summarise(self.diagnostics_, self.effect_name_, promised, self.control_, self.effect_.shortages())
 
-    def _keep_for_diagnostics(self, encoded: NDArray[np.float64], study: Study) -> None:
+    @property
+    def promise_(self) -> Promise:
+        """The coverage that intervals of outcomes promise."""
+        check_is_fitted(self)
+        return next(iter(self.arms_.values())).promise
+
+    @property
+    def effect_promise_(self) -> Promise:
+        """The coverage that intervals of effects promise."""
+        check_is_fitted(self)
+        return self.effect_.promise(self.promise_, self.arm_alpha_)
+
+    def _keep_for_diagnostics(self, encoded: Floats, study: Study) -> None:
         """Store what diagnostics need: samples of rows, and the distribution of the trial's covariates."""
         self.__dict__.pop("diagnostics_", None)
         rows = Rows(encoded, study.y)
@@ -245,33 +324,49 @@ class CounterfactualIntervals(Labelled, BaseEstimator):
         if self.encoder != "auto" and not (hasattr(self.encoder, "fit") and hasattr(self.encoder, "transform")):
             raise ValueError(f"encoder must be 'auto' or a scikit-learn transformer, got {self.encoder!r}.")
         arm: ArmEstimator = method_by_name(self.method) if isinstance(self.method, str) else clone(self.method)
-        if self.alpha is not None:
-            arm.set_alpha(self.alpha)
-        if self.random_state is not None:
-            arm.set_params(random_state=self.random_state)
+        for name in ("alpha", "base", "random_state"):
+            own, given = getattr(self, name), getattr(arm, name)
+            if own is not None and given is not None and not alike(own, given):
+                raise ValueError(
+                    f"{name} is set in two places: CounterfactualIntervals({name}={own!r}) and "
+                    f"{type(arm).__name__}({name}={given!r}). Set one of them."
+                )
+            if own is not None:
+                arm.set_params(**{name: own})
         if not isinstance(arm.random_state, Integral):
             # A fixed number, so that the calibration rows are known before an arm is fitted.
             arm.set_params(random_state=int(check_random_state(arm.random_state).randint(2**31 - 1)))
         return arm
 
-    def step_alpha(self) -> Any:
-        """Return the level of each of the two steps inside the effect, exact."""
-        if self.arm_alpha is not None:
-            return self.arm_alpha
-        return check_alpha(next(iter(self.arms_.values())).alpha) / 2
+    def _check_control(self, labels: list[Any]) -> Label:
+        """Return the label that effects are reported against."""
+        if self.control is None:
+            return labels[0]
+        if self.control not in labels:
+            raise ValueError(f"control {self.control!r} is not a treatment; {suggest(self.control, labels)}")
+        return labels[labels.index(self.control)]
 
-    def _fitted_encoder(self, X: Any, learns: NDArray[np.bool_]) -> Any:
+    def _control_first(self) -> dict[Label, ArmEstimator]:
+        """Return the arms, the control first."""
+        others = {label: arm for label, arm in self.arms_.items() if label != self.control_}
+        return {self.control_: self.arms_[self.control_], **others}
+
+    def _new_rows(self, encoded: Floats, labels: Iterable[Label]) -> dict[Label, NewRows]:
+        """Return new rows for each of these arms: each base model predicts them once."""
+        return {label: self.arms_[label]._new_rows(encoded) for label in labels}
+
+    def _fitted_encoder(self, X: Table, learns: Booleans) -> Any:
         """Return the encoder fitted on the rows of the mask; the kind of each column is decided by all rows."""
         encoder = TableEncoder(kinds_of(X)) if self.encoder == "auto" else clone(self.encoder)
         with threads_for(X):
             return encoder.fit(take_rows(X, learns))
 
-    def encode(self, X: Any) -> NDArray[np.float64]:
+    def encode(self, X: Table) -> Floats:
         """Return the covariates encoded as numbers, for the arms."""
         check_is_fitted(self)
         return self._encode(X)
 
-    def _encode(self, X: Any) -> NDArray[np.float64]:
+    def _encode(self, X: Table) -> Floats:
         try:
             with threads_for(X):
                 return dense(self.encoder_.transform(X))
@@ -283,14 +378,14 @@ class CounterfactualIntervals(Labelled, BaseEstimator):
                 "accept unseen values, as OneHotEncoder(handle_unknown='ignore') does."
             ) from error
 
-    def _encode_new(self, X: Any, stacklevel: int) -> NDArray[np.float64]:
+    def _encode_new(self, X: Table, stacklevel: int) -> Floats:
         """Return the covariates as numbers; warn, at the caller's caller, if they are unlike the trial's."""
         encoded = self.encode(X)
         if unlike := self.population_.unlike(encoded):
             warnings.warn(unlike, PopulationWarning, stacklevel=stacklevel)
         return encoded
 
-    def _ask_arms(self, question: str, X: Any, treatment: Any) -> tuple[list[Any], NDArray[np.intp]]:
+    def _ask_arms(self, question: str, X: Table, treatment: Labels) -> tuple[list[Any], Places]:
         """Return the arms' predictions for their rows, and the order that sorts them into the rows of X."""
         encoded = self._encode_new(X, stacklevel=4)
         labels = np.asarray(treatment)
@@ -305,23 +400,22 @@ class CounterfactualIntervals(Labelled, BaseEstimator):
         ]
         return answers, np.argsort(np.concatenate(rows))
 
-    def _known_arm(self, label: Any) -> ArmEstimator:
+    def _known_arm(self, label: Label) -> ArmEstimator:
         if not isinstance(label, Hashable) or label not in self.arms_:
             raise ValueError(f"treatment {label!r} is unknown; there are: {examples(map(repr, self.arms_), 20)}.")
         return self.arms_[label]
 
-    def _pair(self, treated: Any, control: Any) -> tuple[Any, Any]:
-        """Return both labels of an effect; None is replaced if there are two arms."""
+    def _pair(self, treated: Label | None, control: Label | None) -> tuple[Label, Label]:
+        """Return both labels of an effect; a control that is None is ``control_``, or the other one of two arms."""
         check_is_fitted(self)
         labels = list(self.arms_)
-        if (treated is None or control is None) and len(labels) != 2:
-            raise ValueError(
-                f"there are {len(labels)} treatments ({examples(labels)}): name both treated= and control=."
-            )
-        if treated is None:
-            treated = labels[1] if control is None or control == labels[0] else labels[0]
+        if treated is None and len(labels) != 2:
+            raise ValueError(f"there are {len(labels)} treatments ({examples(labels)}): name treated= too.")
         if control is None:
-            control = labels[0] if treated == labels[1] else labels[1]
+            others = [label for label in labels if label != treated]
+            control = others[0] if treated == self.control_ and len(labels) == 2 else self.control_
+        if treated is None:
+            treated = next((label for label in labels if label != control), control)
         for label in (treated, control):
             self._known_arm(label)
         if treated == control:
@@ -330,7 +424,7 @@ class CounterfactualIntervals(Labelled, BaseEstimator):
 
     def _warn_of_shortage(self) -> None:
         """Warn once if all outcome intervals, or else all effect intervals, are infinite."""
-        outcomes = {label: text for label, arm in self.arms_.items() if (text := arm.shortage())}
+        outcomes = {label: text for label, arm in self.arms_.items() if (text := arm._shortage())}
         for what, found in (("", outcomes), ("effect intervals, ", self.effect_.shortages())):
             by_text: dict[str, list[str]] = {}
             for label, text in found.items():
@@ -340,9 +434,23 @@ class CounterfactualIntervals(Labelled, BaseEstimator):
                 warnings.warn(message, InfiniteIntervalWarning, stacklevel=3)
                 return
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         tags.input_tags.allow_nan = True
         tags.input_tags.string = True
         return tags
+
+
+def _study(X: Table | Study, y: Any, treatment: Labels, trial: Any) -> Study:
+    """Return what `fit` was given as a study."""
+    given = {"y": y, "treatment": treatment, "trial": trial}
+    if not isinstance(X, Study):
+        missing = [name for name, value in given.items() if value is None]
+        if missing and missing != ["y"]:  # a missing outcome has a message of its own
+            raise ValueError(f"fit needs {' and '.join(missing)}: call fit(study), or fit(X, y, treatment, trial).")
+        return Study(X, y, treatment, trial)
+    twice = [name for name, value in given.items() if value is not None]
+    if twice:
+        raise ValueError(f"the study has its own {' and '.join(twice)}: call fit(study), and nothing else.")
+    return X

@@ -133,8 +133,8 @@ def alike(seed, observational=300, trial=80, kinds=3, columns=30, mean=1e5):
 
 # The inexact forms calibrate nothing, and the starred ones differ by their ratio alone.
 CALIBRATED = [name for name in METHODS if "inexact" not in name and "*" not in name]
-CASES = [(name, {"score": score}) for name in CALIBRATED for score in ("absolute", "normalised")]
-CASES.remove(("transfer-centred", {"score": "normalised"}))
+CASES = [(name, {"conformity_score": score}) for name in CALIBRATED for score in ("absolute", "normalised")]
+CASES.remove(("transfer-centred", {"conformity_score": "normalised"}))
 CASES += [
     ("pooled-dr", {"solve": "transductive", "floor": 0.0}),
     ("wscp-dr-calibrated", {"refit": True, "calibration": (0.5, 0.9)}),
@@ -180,7 +180,7 @@ class Halved(AbsoluteResidual):
 def test_a_score_of_ones_own_has_its_slack():
     for seed in range(8):
         X, y, trial, people = alike(seed)
-        arm = Transfer(base=LinearRegression(), score=Halved(), outcome_values=[0, 1]).fit(X, y, trial=trial)
+        arm = Transfer(base=LinearRegression(), conformity_score=Halved(), outcome_values=[0, 1]).fit(X, y, trial=trial)
         assert told_apart(arm.predict_set, people) == 0
 
 
@@ -206,7 +206,7 @@ def test_tied_outcomes_are_covered_one_row_at_a_time(values, repetitions):
         X = rng.standard_normal((460, 100)) + 1e5
         X[400:] = X[-1]
         y = (rng.uniform(size=461) < 0.5).astype(float)
-        arm = Transfer(base=LinearRegression(), score="normalised", outcome_values=values, random_state=seed)
+        arm = Transfer(base=LinearRegression(), conformity_score="normalised", outcome_values=values, random_state=seed)
         arm.fit(X, y[:-1], trial=np.arange(460) >= 400)
         covered.append(arm.predict_set(X[-1:]).contains(y[-1])[0])
     assert_covers({f"outcome_values={values}": (covered, 0.9)})
@@ -217,7 +217,7 @@ def test_large_outcomes_with_little_noise_are_hardly_wider(score):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((4000, 3))
     noise = 1e-3 * rng.standard_normal(4000)
-    arm = Naive(base=ridge_on_splines(), score=score, random_state=0)
+    arm = Naive(base=ridge_on_splines(), conformity_score=score, random_state=0)
     small = arm.fit(X, X[:, 0] + noise, trial=np.ones(4000, dtype=bool)).predict_interval(X).width.mean()
     large = arm.fit(X, 1e9 + noise, trial=np.ones(4000, dtype=bool)).predict_interval(X).width.mean()
     assert large == pytest.approx(2 * 1.645e-3, rel=0.05)

@@ -301,7 +301,7 @@ def test_own_models_have_one_thread(name, seen):
 @pytest.mark.parametrize(("name", "base_on"), [("transfer", "grounded"), ("pooled-dr", "weighted")])
 def test_own_models_have_one_thread_with_any_score(name, base_on, score, seen):
     rows, y, trial = arm_rows()
-    params = {"base": SpyRegressor(), "score": score, "base_on": base_on}
+    params = {"base": SpyRegressor(), "conformity_score": score, "base_on": base_on}
     method(name, **params).fit(rows, y, trial=trial).predict_interval(rows[:3])
     assert ("SpyRegressor", "predict") in calls(seen)
 

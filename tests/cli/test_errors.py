@@ -149,7 +149,6 @@ BAD = {
         ["run", *STUDY, "--save", "m.confide", "--report", "r.html"],
         "--report needs --predict",
     ),
-    "a report of a stream": (None, [*RUN, "--predict", "-", "--report", "r.html"], "its rows are read twice"),
     "better without a report": (None, [*RUN, "--lower-is-better"], "--lower-is-better is for a report"),
     "a report in no folder": (None, [*RUN, "--report", "deep/r.html"], "deep/r.html cannot be written"),
     "an input as report": (

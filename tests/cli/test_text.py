@@ -21,6 +21,7 @@ from confide.data.encoding import CategoryColumn, NumberColumn
 from confide.demo import Line, Story
 from confide.diagnostics import Coverage
 from confide.diagnostics.confounding_test import ConfoundingTest
+from confide.methods.promise import KEPT_UNDER_CONFOUNDING
 from confide.paper.reproduce import reproduced
 from confide.paper.screen import reproduction_parts
 from confide.paper.theorem import Verdict, limit_probability, paper_deltas
@@ -90,9 +91,7 @@ def test_the_test_in_words(p_value, bias, words):
 
 
 def story(widths, coverage=(0.78, 0.9)):
-    lines = [
-        Line(name, "≥ 1-α, whatever the confounding", list(coverage), list(width)) for name, width in widths.items()
-    ]
+    lines = [Line(name, KEPT_UNDER_CONFOUNDING, list(coverage), list(width)) for name, width in widths.items()]
     return Story(6, 1234, 400, 1000, 58.2, 11.4, lines)
 
 

@@ -43,7 +43,10 @@ OFFSET = ("naive", "transfer", "wcp")  # one offset around the base model, whate
         ({"params": {"alpha": 0}}, "alpha must lie strictly between 0 and 1, got 0"),
         ({"params": {"calibration": 1.0}}, "calibration is the share.*got 1.0"),
         ({"params": {"calibration": 3}}, "calibration is the share.*got 3"),
-        ({"params": {"score": "squared"}}, "score 'squared' is unknown; there are: absolute, cqr, normalised"),
+        (
+            {"params": {"conformity_score": "squared"}},
+            "conformity_score 'squared' is unknown; there are: absolute, cqr, normalised",
+        ),
         ({"params": {"outcome_range": (0.0, 1.0)}}, r"outcomes lie outside outcome_range=\(0.0, 1.0\), such as"),
         ({"params": {"outcome_range": (1.0, 0.0)}}, "low < high"),
         ({"params": {"outcome_range": 3}}, "a pair"),
@@ -112,7 +115,7 @@ def test_predict_before_fit_and_with_other_columns(name):
 def test_unknown_names_and_parameters():
     with pytest.raises(ValueError, match="method 'naiv' is unknown; did you mean naive"):
         method("naiv")
-    with pytest.raises(TypeError, match="Naive has no parameter 'ratio'; it has: base, score, calibration, alpha"):
+    with pytest.raises(TypeError, match="Naive has no parameter 'ratio'; it has: base, conformity_score, calibration"):
         Naive(ratio=None)
     with pytest.raises(TypeError, match="Transfer has no parameter 'tolerance'"):
         method("transfer", tolerance=1)
@@ -248,8 +251,8 @@ def test_a_centred_base_takes_the_bias_out_and_calibrates_on_all_rows():
 
 
 def test_a_centred_base_is_for_absolute_residuals():
-    with pytest.raises(ValueError, match="base_on='centred' takes absolute residuals, got score='cqr'"):
-        fast("transfer-centred", score="cqr").fit(X, Y, trial=TRIAL)
+    with pytest.raises(ValueError, match="base_on='centred' takes absolute residuals, got conformity_score='cqr'"):
+        fast("transfer-centred", conformity_score="cqr").fit(X, Y, trial=TRIAL)
 
 
 def test_a_centred_base_without_observational_rows_is_naive():
@@ -265,7 +268,7 @@ def test_a_centred_base_without_observational_rows_is_naive():
 def test_a_weighted_base_does_not_learn_from_rows_of_ratio_0(name, score):
     y = Y + 9 * (~TRIAL & (X[:, 0] > 0))
     ratio = OracleRatio(lambda rows: (rows[:, -1] < 5).astype(float))
-    params = {"score": score, "base": QuantileRegressor(alpha=0, quantile=0.5)}
+    params = {"conformity_score": score, "base": QuantileRegressor(alpha=0, quantile=0.5)}
     weighted = fast(name, ratio=ratio, base_on="weighted", **params).fit(X, y, trial=TRIAL)
     plain = fast(name, ratio=ratio, **params).fit(X, y, trial=TRIAL)
     errors = [np.abs(arm.predict(X) - X[:, 0]).mean() for arm in (weighted, plain)]
@@ -301,7 +304,7 @@ def test_a_weighted_base_needs_a_model_that_weighs():
 @pytest.mark.parametrize("score", ["absolute", "normalised"])
 def test_a_grounded_base_corrects_the_bias_of_observational_rows(name, score):
     biased, grounded = (
-        fast(name, score=score, base_on=base_on).fit(X, Y + 2 * ~TRIAL, trial=TRIAL).predict(X)
+        fast(name, conformity_score=score, base_on=base_on).fit(X, Y + 2 * ~TRIAL, trial=TRIAL).predict(X)
         for base_on in ("observational", "grounded")
     )
     assert np.mean(biased - X[:, 0]) == pytest.approx(2.5, abs=0.3)
@@ -311,5 +314,5 @@ def test_a_grounded_base_corrects_the_bias_of_observational_rows(name, score):
 def test_a_grounded_base_has_not_seen_the_calibration_rows():
     arm = fast("transfer", base_on="grounded").fit(X, Y, trial=TRIAL)
     assert len(arm.calibration_.scores) == 20
-    wide = Transfer(base=QuantileRegressor(alpha=0), score="cqr", base_on="grounded", random_state=0)
+    wide = Transfer(base=QuantileRegressor(alpha=0), conformity_score="cqr", base_on="grounded", random_state=0)
     assert wide.fit(X, Y, trial=TRIAL).predict_interval(X).contains(Y)[TRIAL].mean() > 0.8

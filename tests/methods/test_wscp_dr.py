@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.linear_model import LinearRegression
 
 from confide import WSCPDR, CounterfactualIntervals, InfiniteIntervalWarning, method
@@ -93,12 +94,14 @@ def test_infinite_first_stage_intervals_are_capped_counted_and_explained():
     assert np.isfinite(fitted(ratio=heavy, target="outcome").predict_interval(X)).all()
 
 
-def test_levels_move_with_alpha_wherever_it_is_set():
+def test_levels_move_with_alpha():
     arm = WSCPDR(**LINEAR, levels=(0.05, 0.05))
     study = (X, Y, (X[:, 1] > 0).astype(int), TRIAL)
-    direct = CounterfactualIntervals(arm, alpha=0.3).fit(*study)
-    later = CounterfactualIntervals(arm, alpha=0.2).fit(*study).with_alpha(0.3)
-    np.testing.assert_allclose(direct.predict_interval(X, 0), later.predict_interval(X, 0))
+    with pytest.warns(InfiniteIntervalWarning, match="alpha=0.025 needs 39"):
+        later = CounterfactualIntervals(arm, alpha=0.1).fit(*study).with_alpha(0.3)
+    assert [float(level) for level in later.method.levels] == pytest.approx([0.15, 0.15])
+    refitted = clone(later).fit(*study)
+    np.testing.assert_array_equal(refitted.predict_interval(X, 0), later.predict_interval(X, 0))
     assert arm.levels == (0.05, 0.05)
     with pytest.raises(ValueError, match=r"would reach 1 at alpha=0\.4; it must stay below 0\.333333"):
         fitted(levels=(0.3, 0.3)).with_alpha(0.4)

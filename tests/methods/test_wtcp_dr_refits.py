@@ -42,7 +42,7 @@ def algorithm_2(arm, base, x, candidates, ratio, calibrates=None):
         scores = np.abs(clone(base).fit(augmented_X, augmented_y).predict(augmented_X) - augmented_y)
         own, others = scores[place], np.delete(scores, place)[calibrates]
         total = weights.sum() + ratio(np.array([[*x, candidate]]))[0]
-        inside.append(weights[others < own - 1e-9].sum() < (1 - arm.alpha) * total * (1 - 1e-12))
+        inside.append(weights[others < own - 1e-9].sum() < (1 - arm.alpha_) * total * (1 - 1e-12))
     return np.array(inside)
 
 
@@ -154,14 +154,14 @@ def test_any_other_regressor_is_refitted_a_few_times(score, monkeypatch):
     monkeypatch.setattr(Refits, "contains", lambda *args: asked.append(args[2]) or contains(*args))
     X, Y, TRIAL = arm_rows(n=1000, m=40)
     base = GradientBoostingRegressor(n_estimators=5) if score == "cqr" else TREE
-    arm = WTCPDR(base=base, score=score, ratio=OracleRatio(lambda rows: np.exp(-rows[:, -1])), refit=True)
+    arm = WTCPDR(base=base, conformity_score=score, ratio=OracleRatio(lambda rows: np.exp(-rows[:, -1])), refit=True)
     arm.set_params(random_state=0, outcome_range=(-5, 5)).fit(X, Y, trial=TRIAL)
     sets = arm.predict_set(NEW[:2])
     assert sets.approximate
     assert len(asked) / 2 <= (16 if score == "absolute" else 30)  # each end that was guessed wrong costs a bisection
     candidates = np.linspace(-5, 5, 61)
     for row, x in enumerate(NEW[:2]):
-        truth = np.array([contains(arm.refits_, x, candidate, arm.alpha) for candidate in candidates.tolist()])
+        truth = np.array([contains(arm.refits_, x, candidate, arm.alpha_) for candidate in candidates.tolist()])
         found = ((sets[row][:, :1] <= candidates) & (candidates <= sets[row][:, 1:])).any(axis=0)
         assert (truth != found).mean() < 0.05  # of trees, whose sets have holes that few candidates miss
 
@@ -250,10 +250,10 @@ def test_with_alpha_keeps_everything_but_the_level():
 
 def test_quantile_models_keep_the_level_they_were_trained_for():
     base = GradientBoostingRegressor(n_estimators=5)
-    arm = WTCPDR(base=base, score="cqr", ratio=OracleRatio(tilted), refit=True, alpha=0.2, random_state=0)
+    arm = WTCPDR(base=base, conformity_score="cqr", ratio=OracleRatio(tilted), refit=True, alpha=0.2, random_state=0)
     assert arm.fit(X, Y, trial=TRIAL).with_alpha(0.4).refits_.alpha == 0.2
-    with pytest.raises(ValueError, match="refit=True with score='cqr' needs a base model"):
-        WTCPDR(score="cqr", refit=True).fit(X, Y, trial=TRIAL)
+    with pytest.raises(ValueError, match="refit=True with conformity_score='cqr' needs a base model"):
+        WTCPDR(conformity_score="cqr", refit=True).fit(X, Y, trial=TRIAL)
 
 
 def test_new_rows_and_missing_values_do_not_disturb_each_other():

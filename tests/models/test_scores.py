@@ -75,7 +75,7 @@ def skewed(rows, seed=0):
 @pytest.mark.parametrize("name", ["cqr", "normalised"])
 def test_intervals_are_wider_where_the_noise_is(name):
     rows, new = skewed(3000), skewed(3000, seed=1)
-    arm = Naive(score=name, random_state=0).fit(rows.X, rows.y, trial=np.ones(3000, dtype=bool))
+    arm = Naive(conformity_score=name, random_state=0).fit(rows.X, rows.y, trial=np.ones(3000, dtype=bool))
     intervals = arm.predict_interval(new.X)
     calm, noisy = new.X[:, 0] < 0.4, new.X[:, 0] > 1.6
     assert intervals.width[noisy].mean() > 3 * intervals.width[calm].mean()
@@ -87,7 +87,7 @@ def test_intervals_are_wider_where_the_noise_is(name):
 @pytest.mark.slow
 def test_quantiles_are_trained_at_the_level_of_fit_and_kept():
     rows = skewed(1000)
-    arm = Naive(score="cqr", alpha=0.2, random_state=0).fit(rows.X, rows.y, trial=np.ones(1000, dtype=bool))
+    arm = Naive(conformity_score="cqr", alpha=0.2, random_state=0).fit(rows.X, rows.y, trial=np.ones(1000, dtype=bool))
     assert [model[-1].quantile for model in arm.base_.models] == [0.1, 0.5, 0.9]
     assert arm.with_alpha(0.4).base_ is arm.base_
     np.testing.assert_array_equal(arm.predict(rows.X), arm.base_.predict(rows.X)[:, 1])
@@ -108,16 +108,17 @@ def test_base_models_of_quantiles(base, expected):
 
 def test_a_constant_base_is_set_to_quantiles_and_a_bad_one_refused():
     assert quantile_model(DummyRegressor(), 0.3).get_params()["strategy"] == "quantile"
-    for bad in ("ridge", QuantileRegressor):
-        with pytest.raises(ValueError, match="base must be an unfitted scikit-learn regressor"):
-            quantile_model(bad, 0.3)
+    with pytest.raises(ValueError, match="base must be an unfitted scikit-learn regressor"):
+        quantile_model(QuantileRegressor, 0.3)
+    with pytest.raises(ValueError, match="base 'rigde' is unknown; did you mean ridge"):
+        quantile_model("rigde", 0.3)
 
 
 @pytest.mark.parametrize("base", [LinearRegression(), RandomForestRegressor()])
 def test_a_base_without_quantiles_is_refused(base):
     X, y, trial = arm_rows()
     with pytest.raises(ValueError, match="has no parameter for one"):
-        Naive(score="cqr", base=base).fit(X, y, trial=trial)
+        Naive(conformity_score="cqr", base=base).fit(X, y, trial=trial)
 
 
 def test_the_automatic_quantile_is_a_constant_where_nothing_is_said():
@@ -142,7 +143,7 @@ def test_scores_cover(name):
     coverages = []
     for seed in range(150):
         rows, new = skewed(90, seed=seed), skewed(60, seed=1000 + seed)
-        arm = Naive(score=name, base=bases[name], random_state=seed)
+        arm = Naive(conformity_score=name, base=bases[name], random_state=seed)
         coverages.append(
             arm.fit(rows.X, rows.y, trial=np.ones(90, dtype=bool)).predict_interval(new.X).contains(new.y).mean()
         )
@@ -157,7 +158,7 @@ def test_scores_cover(name):
 def test_every_method_takes_every_score(name, score):
     X, y, trial = arm_rows(n=300, m=120)
     params = {"ratio": "classifier"} if "-dr" in name else {}
-    arm = method(name, score=score, random_state=0, **params).fit(X, y, trial=trial)
+    arm = method(name, conformity_score=score, random_state=0, **params).fit(X, y, trial=trial)
     new_X, new_y, _ = arm_rows(n=0, m=400, seed=5)
     assert arm.predict_interval(new_X).contains(new_y).mean() > 0.75
 

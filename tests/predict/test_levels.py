@@ -30,7 +30,7 @@ def intervals(arm, offsets):
 )
 def test_offsets_give_the_intervals_at_every_level(method, parameters):
     model = fitted(method, **parameters)
-    found = offsets_of(model, model.encode(NEW))
+    found = offsets_of(model, new_rows(model))
     assert found.levels == tuple(sorted({*LEVELS, parameters.get("alpha", 0.1)}))
     assert list(found.arms) == list(model.arms_)
     for place in (0, 5, 13, len(found.levels) - 1):
@@ -47,13 +47,13 @@ def test_offsets_give_the_intervals_at_every_level(method, parameters):
 
 def test_a_level_that_the_model_refuses_is_left_out():
     model = fitted(PooledDR(ratio=OracleRatio(unit_ratio), floor=0.6), alpha=0.1)
-    found = offsets_of(model, model.encode(NEW))
+    found = offsets_of(model, new_rows(model))
     assert max(found.levels) == 0.39
 
 
 def test_offsets_are_infinite_where_rows_are_few():
     model = fitted(study=study_of(200, 40), alpha=0.2)
-    (first, *_) = offsets_of(model, model.encode(NEW)).arms.values()
+    (first, *_) = offsets_of(model, new_rows(model)).arms.values()
     assert np.isinf(first.outcome[0]).all()
     assert np.isfinite(first.outcome[-1]).all()
 
@@ -65,42 +65,48 @@ def test_offsets_are_infinite_where_rows_are_few():
         ("wcp", {}, "with this method each new row"),
         ("wscp-dr-calibrated", {}, "with this method each new row"),
         (PooledDR(ratio=OracleRatio(unit_ratio), solve="transductive"), {}, "solve='transductive'"),
-        (Naive(score="normalised"), {}, "score='normalised'"),
+        (Naive(conformity_score="normalised"), {}, "score='normalised'"),
         ("naive", {"effect": "nested-inexact"}, "effects by nested-inexact"),
     ],
 )
 def test_why_there_are_none(method, parameters, reason):
     model = fitted(method, **parameters)
-    assert reason in why_no_offsets(model, model.encode(NEW))
+    assert reason in why_no_offsets(model, new_rows(model))
+
+
+def new_rows(model):
+    return model._new_rows(model.encode(NEW), model.arms_)
 
 
 def test_there_are_some():
     model = fitted()
-    assert why_no_offsets(model, model.encode(NEW)) is None
+    assert why_no_offsets(model, new_rows(model)) is None
 
 
 class Wider(Transfer):
     """An estimator of one's own that inherits anchors and offsets, and adds 1 at each end."""
 
-    def _sets(self, X):
-        lower, upper = super()._sets(X).hull()
+    def _sets(self, rows):
+        lower, upper = super()._sets(rows).hull()
         return IntervalSets.of(Intervals(lower - 1, upper + 1))
 
 
 def test_inherited_offsets_are_not_believed():
     model = fitted(Wider(base=ridge_on_splines()))
-    assert "not what one offset for all rows gives" in why_no_offsets(model, model.encode(NEW))
+    assert "not what one offset for all rows gives" in why_no_offsets(
+        model, model._new_rows(model.encode(NEW), model.arms_)
+    )
 
 
 def test_any_other_error_is_not_taken_for_a_refused_level(monkeypatch):
     model = fitted()
-    real = Transfer.offsets
+    real = Transfer._offsets
 
     def broken(arm):
-        if arm.alpha == 0.3:
+        if arm.alpha_ == 0.3:
             raise ValueError("a fault of ours")
         return real(arm)
 
-    monkeypatch.setattr(Transfer, "offsets", broken)
+    monkeypatch.setattr(Transfer, "_offsets", broken)
     with pytest.raises(ValueError, match="a fault of ours"):
-        offsets_of(model, model.encode(NEW))
+        offsets_of(model, new_rows(model))

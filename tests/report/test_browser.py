@@ -26,8 +26,8 @@ TREES = HistGradientBoostingRegressor(max_iter=15, random_state=0)
 class Wider(Transfer):
     """An estimator of one's own that inherits anchors and offsets, and adds 1 at each end."""
 
-    def _sets(self, X):
-        lower, upper = super()._sets(X).hull()
+    def _sets(self, rows):
+        lower, upper = super()._sets(rows).hull()
         return IntervalSets.of(Intervals(lower - 1, upper + 1))
 
 
@@ -78,7 +78,7 @@ def test_it_renders(look, whole, model, new):
     ends = (f"{found[f'effect_placebo_vs_drug_{end}'][0]:.3f}".replace("-", "−") for end in ("lower", "upper"))
     assert seen.cells("its interval, of the effect")[0] == " to ".join(ends)
     text = seen.page.text_content("main")
-    assert METHODS["transfer-centred"].promise in text
+    assert str(METHODS["transfer-centred"].promise) in text
     assert "≥ 80 %, because each of its two steps is taken at 0.1" in text
 
 
@@ -87,7 +87,7 @@ def test_it_renders(look, whole, model, new):
     [
         (None, {}),
         (None, {"arm_alpha": 0.07}),
-        (Naive(base=TREES, score="cqr"), {}),
+        (Naive(base=TREES, conformity_score="cqr"), {}),
         (Transfer(base=ridge_on_splines(), outcome_range=(-15.0, 30.0)), {}),
         (Transfer(base=ridge_on_splines(), base_on="grounded"), {}),
         (PooledDR(base=ridge_on_splines(), ratio=OracleRatio(lambda rows: np.ones(len(rows))), floor=0.05), {}),
@@ -116,7 +116,11 @@ def test_the_slider_gives_what_python_gives(look, folder, new, method, parameter
     [
         ("wcp", {}, "each new row has an offset of its own"),
         (None, {"effect": "nested-exact"}, "effects by nested-exact are learnt again"),
-        (Naive(base=ridge_on_splines(), score="normalised"), {}, "with score='normalised' each new row"),
+        (
+            Naive(base=ridge_on_splines(), conformity_score="normalised"),
+            {},
+            "with conformity_score='normalised' each new row",
+        ),
         (Naive(base=ridge_on_splines(), outcome_values=range(-40, 60)), {}, "the outcome is discrete"),
         (Wider(base=ridge_on_splines()), {}, "are not what one offset for all rows gives"),
     ],

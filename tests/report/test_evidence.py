@@ -108,7 +108,7 @@ def test_an_estimator_of_ones_own_has_no_stated_promise():
 
     study = study_of()
     found = Evidence.of(fitted(Mine(base=ridge_on_splines()), study), study, methods=[])
-    assert [(each.method, each.promise) for each in found.compared] == [("Mine", "not stated")]
+    assert [(each.method, str(each.promise)) for each in found.compared] == [("Mine", "none stated")]
 
 
 def test_a_trial_too_small_to_hold_rows_out():

@@ -28,7 +28,9 @@ def test_batches_are_as_good_as_a_table(model, monkeypatch):
     assert told == [40, 40, 20]
     assert whole.carried.equals(new.slice(0, 70))
     assert batches.carried.equals(whole.carried)
-    np.testing.assert_array_equal(batches.encoded, whole.encoded)
+    for label, rows in whole.rows.items():
+        np.testing.assert_array_equal(batches.rows[label].X, rows.X)
+        np.testing.assert_array_equal(batches.rows[label].prediction, rows.prediction)
     assert batches.answers.equals(whole.answers)
     assert batches.counted == whole.counted
     assert batches.unlike == whole.unlike

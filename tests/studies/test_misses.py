@@ -40,10 +40,10 @@ def test_misses_fall_where_the_page_says(bias):
     for name in ("transfer-centred", "transfer"):
         assert np.mean(coverages(found[name], TENTHS)) < 0.75
         assert np.mean(coverages(found[name], 1)) > 0.97
-    easiest = np.mean(coverages(found['transfer, score="normalised"'], 1))
+    easiest = np.mean(coverages(found['transfer, conformity_score="normalised"'], 1))
     assert easiest < 0.7 if bias else easiest > 0.8
     one_width, grounded = (
         min(np.mean(coverages(found[name], tenth)) for tenth in (1, TENTHS))
-        for name in ("transfer-centred", 'transfer, score="normalised", base_on="grounded"')
+        for name in ("transfer-centred", 'transfer, conformity_score="normalised", base_on="grounded"')
     )
     assert grounded > one_width + 0.1

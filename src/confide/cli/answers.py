@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from confide.cli.app import (
     Alpha,
+    Base,
     Categories,
+    ConformityScore,
     Control,
+    Covariates,
     Decimal,
     Encoding,
     Identifiers,
     Json,
     LowerIsBetter,
+    Method,
     Observational,
     OtherAlpha,
     Outcome,
@@ -42,6 +46,8 @@ if TYPE_CHECKING:
     from confide.data.csv_files import Dialect
     from confide.data.study import Study
     from confide.model import CounterfactualIntervals
+    from confide.predict.batches import Answered, Part
+    from confide.report import Individuals
 
 
 @app.command(short_help="Fit on two files, answer for a third.")
@@ -51,8 +57,11 @@ def run(
     treatment: Treatment,
     outcome: Outcome,
     predict: Annotated[str | None, typer.Option(help="New rows to answer for; - is stdin.")] = None,
-    method: Annotated[str | None, typer.Option(help="One of `confide methods`; the default is confide's own.")] = None,
+    method: Method = None,
+    base: Base = None,
+    conformity_score: ConformityScore = None,
     alpha: Alpha = 0.1,
+    covariates: Covariates = None,
     id: Identifiers = None,  # noqa: A002  (the option's name)
     category: Categories = None,
     sep: Separator = None,
@@ -80,15 +89,19 @@ def run(
     dialect = dialect_of(sep, decimal, encoding)
     bounds = {"outcome_values": _numbers(outcome_values), "outcome_range": _numbers(outcome_range)}
     with notes():
-        study = read_tables(observational, trial, treatment, outcome, id, category, dialect, predict)
-        model = fitted(study, method, alpha, seed, **bounds)
+        study = read_tables(observational, trial, treatment, outcome, id, category, dialect, predict, covariates)
+        model = fitted(
+            study, method, alpha, seed, base=base, control=control, conformity_score=conformity_score, **bounds
+        )
         with waiting("computing the diagnostics"):
             summary = model.summary()
-        answered = _answer(model, predict, out, control, dialect) if predict is not None else None
+        answered, individuals = None, None
+        if predict is not None:
+            answered, individuals = _answer(model, predict, out, None, dialect, keep=report is not None)
         if save is not None:
             model.save(save)
-        if report is not None and predict is not None:
-            _report(report, model, predict, study, control, seed, dialect, lower_is_better=lower_is_better)
+        if report is not None and individuals is not None:
+            _write(report, model, individuals, study, None, seed, lower_is_better=lower_is_better)
     if as_json:
         record = {"summary": summary, "arms": model.diagnostics_, "answered": answered, "saved": save, "report": report}
         print_json(record)
@@ -127,7 +140,7 @@ def predict(
         with waiting("loading"):
             loaded = load(model, trusted=trust or [])
             loaded = loaded if alpha is None else loaded.with_alpha(alpha)
-        answered = _answer(loaded, new, out, control, dialect)
+        answered, _ = _answer(loaded, new, out, control, dialect)
     if as_json:
         print_json({"answered": answered})
     else:
@@ -197,9 +210,8 @@ def _check_asked(predict: str | None, out: str, save: str | None, report: str | 
         raise typer.BadParameter("give --predict, --save or both: otherwise there is no output.")
     if out != "-" and predict is None:
         raise typer.BadParameter("--out needs --predict: there are no rows to answer for.")
-    read_once = predict is None or predict == "-" or (Path(predict).exists() and not Path(predict).is_file())
-    if report is not None and read_once:
-        raise typer.BadParameter("--report needs --predict with a plain file: its rows are read twice.")
+    if report is not None and predict is None:
+        raise typer.BadParameter("--report needs --predict: there are no rows to show.")
     if lower_is_better and report is None:
         raise typer.BadParameter("--lower-is-better is for a report: give --report.")
 
@@ -214,21 +226,37 @@ def _report(
     dialect: Dialect,
     *,
     lower_is_better: bool,
-) -> Any:
+) -> Answered:
     """Write the page on a file's rows, with progress on a terminal; return the counts."""
     from confide.data.files import read_batches
-    from confide.methods.registry import METHODS
-    from confide.report import Evidence, Individuals, write_page
+    from confide.report import Individuals
 
     with progress("rows answered", None) as advance:
         individuals = Individuals.of_batches(model, read_batches(source, dialect), control, source, advance)
+    _write(path, model, individuals, study, control, seed, lower_is_better=lower_is_better)
+    return individuals.counted
+
+
+def _write(
+    path: str,
+    model: CounterfactualIntervals,
+    individuals: Individuals,
+    study: Study | None,
+    control: str | None,
+    seed: int,
+    *,
+    lower_is_better: bool,
+) -> None:
+    """Write the page on rows that are answered, with the evidence that a study gives."""
+    from confide.methods.registry import METHODS
+    from confide.report import Evidence, write_page
+
     evidence = None
     if study is not None:
         with progress("methods on held-out rows", len(METHODS)) as advance:
             evidence = Evidence.of(model, study, seed, report_progress=advance)
     with waiting("writing the report"):
         write_page(path, model, individuals, evidence, control=control, lower_is_better=lower_is_better)
-    return individuals.counted
 
 
 def _numbers(text: str | None) -> list[float] | None:
@@ -241,9 +269,35 @@ def _numbers(text: str | None) -> list[float] | None:
         raise typer.BadParameter(f"{text!r} must be numbers with commas between them, such as 0,1.") from error
 
 
-def _answer(model: CounterfactualIntervals, source: str, out: str, control: str | None, dialect: Dialect) -> Any:
-    """Write the predictions for a file, with progress on a terminal; return the counts."""
-    from confide.predict.batches import answer_file
+def _answer(
+    model: CounterfactualIntervals,
+    source: str,
+    out: str,
+    control: str | None,
+    dialect: Dialect,
+    *,
+    keep: bool = False,
+) -> tuple[Answered, Individuals | None]:
+    """Write the predictions for a file, with progress on a terminal; return the counts and, to keep, the rows."""
+    from confide.predict.batches import answer_file, covariates
 
+    gathered = None
+    if keep:
+        from confide.report import Gathered
+
+        gathered = Gathered(model, covariates(model))
     with progress("rows answered", None) as advance:
-        return answer_file(model, source, out, control=control, dialect=dialect, report_progress=advance)
+        answered = answer_file(
+            model,
+            source,
+            out,
+            control=control,
+            dialect=dialect,
+            report_progress=advance,
+            keep=_ignore if gathered is None else gathered.add,
+        )
+    return answered, None if gathered is None else gathered.individuals(warn=False)
+
+
+def _ignore(_: Part) -> None:
+    """Keep nothing."""

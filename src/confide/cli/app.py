@@ -29,6 +29,17 @@ Separator = Annotated[
 ]
 Decimal = Annotated[str, typer.Option(help="Decimal point of CSV files: . or ,")]
 Encoding = Annotated[str | None, typer.Option(help="Encoding of CSV files, such as latin-1; by default UTF-8.")]
+Covariates = Annotated[
+    str | None, typer.Option(help="Columns that are covariates, such as age,sex; by default all that both tables have.")
+]
+Method = Annotated[str | None, typer.Option(help="One of `confide methods`; the default is confide's own.")]
+Base = Annotated[
+    str | None, typer.Option(help="Base model: auto, constant, linear, ridge, boosting or forest; by default auto.")
+]
+ConformityScore = Annotated[
+    str | None,
+    typer.Option(help="absolute: one width for all; normalised, cqr: wider where outcomes are harder to predict."),
+]
 Control = Annotated[
     str | None, typer.Option(help="Treatment that the others are compared with; by default the first in order.")
 ]

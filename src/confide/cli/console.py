@@ -119,11 +119,15 @@ def print_json(value: Any) -> None:
 
 def _plain(value: Any) -> Any:
     """Return records, labels and numbers as plain JSON values."""
-    from dataclasses import asdict, is_dataclass
+    from dataclasses import fields, is_dataclass
     from math import isfinite
 
+    from confide.methods.promise import Promise
+
+    if isinstance(value, Promise):
+        return str(value)
     if is_dataclass(value) and not isinstance(value, type):
-        return _plain(asdict(value))
+        return {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, dict):
         return {
             " vs ".join(map(str, key)) if isinstance(key, tuple) else str(key): _plain(v) for key, v in value.items()

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import typer
 
 from confide.cli.app import (
     Alpha,
+    Base,
     Categories,
+    ConformityScore,
+    Control,
+    Covariates,
     Decimal,
     Encoding,
     Identifiers,
     Json,
+    Method,
     Observational,
     Outcome,
     Seed,
@@ -37,7 +40,9 @@ def compare(
     trial: Trial,
     treatment: Treatment,
     outcome: Outcome,
+    base: Base = None,
     alpha: Alpha = 0.1,
+    covariates: Covariates = None,
     id: Identifiers = None,  # noqa: A002
     category: Categories = None,
     sep: Separator = None,
@@ -49,14 +54,16 @@ def compare(
     """Every method on held-out rows of the trial: coverage with its interval, and width."""
     check_one_standard_input(observational, trial)
     dialect = dialect_of(sep, decimal, encoding)
+    from confide import CounterfactualIntervals
     from confide.compare import compare_on_held_out
     from confide.methods.registry import METHODS
 
     with notes():
-        study = read_tables(observational, trial, treatment, outcome, id, category, dialect)
+        study = read_tables(observational, trial, treatment, outcome, id, category, dialect, None, covariates)
+        models = {name: CounterfactualIntervals(name, base=base) for name in METHODS}
         with progress("methods", len(METHODS)) as advance:
             found = []
-            for each in compare_on_held_out(study, alpha, seed):
+            for each in compare_on_held_out(study, alpha, seed, METHODS, models):
                 found.append(each)
                 advance(1)
     if as_json:
@@ -75,8 +82,12 @@ def diagnose(
     trial: Trial,
     treatment: Treatment,
     outcome: Outcome,
-    method: Annotated[str | None, typer.Option(help="One of `confide methods`; the default is confide's own.")] = None,
+    method: Method = None,
+    base: Base = None,
+    conformity_score: ConformityScore = None,
     alpha: Alpha = 0.1,
+    covariates: Covariates = None,
+    control: Control = None,
     id: Identifiers = None,  # noqa: A002
     category: Categories = None,
     sep: Separator = None,
@@ -91,8 +102,8 @@ def diagnose(
     from confide.diagnostics.confounding_test import hidden_confounding_test
 
     with notes():
-        study = read_tables(observational, trial, treatment, outcome, id, category, dialect)
-        model = fitted(study, method, alpha, seed)
+        study = read_tables(observational, trial, treatment, outcome, id, category, dialect, None, covariates)
+        model = fitted(study, method, alpha, seed, base=base, control=control, conformity_score=conformity_score)
         with waiting("computing the diagnostics"):
             summary = model.summary()
         with waiting("testing for hidden confounding"):

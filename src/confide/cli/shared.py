@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from confide.data.csv_files import Dialect
     from confide.data.study import Study
     from confide.model import CounterfactualIntervals
+    from confide.typing import Label
 
 
 def dialect_of(separator: str | None, decimal: str, encoding: str | None) -> Dialect:
@@ -28,6 +29,7 @@ def read_tables(
     categories: list[str] | None,
     dialect: Dialect,
     new: str | None = None,
+    covariates: str | None = None,
 ) -> Study:
     """Return the study of two files; identifiers are not covariates, and new rows must have all covariates."""
     from confide.data.files import read_study
@@ -42,17 +44,34 @@ def read_tables(
             new,
             categories=categories or [],
             dialect=dialect,
+            covariates=None if covariates is None else [name.strip() for name in covariates.split(",")],
         )
 
 
 def fitted(
-    study: Study, method: str | None, alpha: float, seed: int, **parameters: list[float] | None
+    study: Study,
+    method: str | None,
+    alpha: float,
+    seed: int,
+    *,
+    base: str | None = None,
+    control: str | None = None,
+    **parameters: list[float] | str | None,
 ) -> CounterfactualIntervals:
-    """Return a model fitted on the study."""
+    """Return a model fitted on the study; ``parameters`` are those of its arms, None being their defaults."""
     with waiting("fitting"):
         from confide import CounterfactualIntervals
         from confide.methods.registry import method as method_by_name
 
-        model = CounterfactualIntervals(alpha=alpha, random_state=seed)
-        model.set_params(method=method_by_name(model.method if method is None else method, **parameters))
-        return model.fit(*study)
+        given = {name: value for name, value in parameters.items() if value is not None}
+        model = CounterfactualIntervals(alpha=alpha, base=base, control=_label(control, study), random_state=seed)
+        if given:
+            model.set_params(method=method_by_name(str(model.method if method is None else method), **given))
+        elif method is not None:
+            model.set_params(method=method)
+        return model.fit(study)
+
+
+def _label(text: str | None, study: Study) -> Label | None:
+    """Return the treatment that is written so; the text itself if there is none, for the model to refuse."""
+    return next((label for label in study.treatment.tolist() if str(label) == text), text)

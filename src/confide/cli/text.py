@@ -14,7 +14,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from confide.methods.registry import ASSUMPTIONS, METHODS
+from confide.methods.promise import ASSUMPTIONS
+from confide.methods.registry import METHODS
 
 if TYPE_CHECKING:
     from confide.compare import Compared
@@ -33,7 +34,7 @@ def method_lines() -> list[Any]:
     parts: list[Any] = []
     for record in METHODS.values():
         lines = Table.grid(padding=(0, 2))
-        for heading, text in (("", record.summary), ("uses", record.uses), ("promise", record.promise)):
+        for heading, text in (("", record.summary), ("uses", record.uses), ("promise", str(record.promise))):
             lines.add_row("", heading, text)
         parts += [f"[bold]{record.name}[/bold]", lines]
     symbols = "α is the requested level, r̂ an estimated density ratio, m the number of trial rows in the arm."
@@ -144,7 +145,7 @@ def story_parts(story: Story) -> list[Any]:
     for line in story.lines:
         pairs = zip(line.coverage, line.width, strict=True)
         cells = [cell for coverage, width in pairs for cell in (f"{coverage:.0%}", f"{width:.0f}")]
-        table.add_row(line.what, *cells, line.promise.replace("1-α", percent(1 - ALPHA)).split(",")[0])
+        table.add_row(line.what, *cells, line.promise.shown_at(ALPHA))
     return [
         "[bold]Do small classes help a pupil of grade 1?[/bold]\n",
         (

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -32,11 +33,14 @@ def count_rows(rows: int) -> str:
 class Intervals:
     """Closed intervals, one per row; ``lower, upper = intervals`` unpacks them.
 
-    Ends may be infinite. An empty interval has NaN ends, width 0, and contains nothing.
+    Ends may be infinite. An empty interval has NaN ends, width 0, and contains nothing. ``intervals[3]`` is the pair of
+    one row's ends; a slice, a mask or a list of rows gives the intervals of these rows.
     """
 
     lower: NDArray[np.float64]
     upper: NDArray[np.float64]
+    # What the rows came in: makes `to_frame` give a frame of the caller's kind.
+    origin: Any = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         for name in ("lower", "upper"):
@@ -52,6 +56,12 @@ class Intervals:
 
     def __iter__(self) -> Iterator[NDArray[np.float64]]:
         return iter((self.lower, self.upper))
+
+    def __getitem__(self, rows: Any) -> Any:
+        if isinstance(rows, Integral) and not isinstance(rows, bool):
+            return float(self.lower[rows]), float(self.upper[rows])
+        origin = None if self.origin is None else self.origin.take(np.arange(len(self))[rows])
+        return Intervals(self.lower[rows], self.upper[rows], origin)
 
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
         if copy is False:
@@ -77,16 +87,21 @@ class Intervals:
         """Return the intersection with [lo, hi]; an interval wholly outside becomes empty."""
         lower, upper = np.maximum(self.lower, lo), np.minimum(self.upper, hi)
         empty = ~(lower <= upper)
-        return Intervals(np.where(empty, np.nan, lower), np.where(empty, np.nan, upper))
+        return Intervals(np.where(empty, np.nan, lower), np.where(empty, np.nan, upper), self.origin)
 
-    def to_frame(self, backend: Any = "pyarrow") -> Any:
+    def to_frame(self, backend: str | None = None) -> Any:
         """Return a frame with the columns ``lower`` and ``upper``.
 
-        ``backend`` is "pyarrow", or "pandas" or "polars" where it is installed.
+        ``backend`` is "pyarrow", or "pandas" or "polars" where it is installed. None: the kind of the frame that the
+        rows came in, with its index if it has one; "pyarrow" if they came as an array.
         """
         import narwhals as nw  # noqa: PLC0415  (only here, so that plain arrays never pay for it)
 
-        return nw.from_dict({"lower": self.lower, "upper": self.upper}, backend=backend).to_native()
+        columns = {"lower": self.lower, "upper": self.upper}
+        if backend is None and self.origin is not None:
+            return self.origin.frame(columns)
+        kind: Any = backend or "pyarrow"
+        return nw.from_dict(columns, backend=kind).to_native()
 
 
 def moved_apart(lower: NDArray[np.float64], upper: NDArray[np.float64], offset: ArrayLike) -> Intervals:

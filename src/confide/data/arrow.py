@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
@@ -12,7 +13,11 @@ from sklearn.utils.validation import check_array
 from confide.base.validation import examples
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
+
+    from confide.typing import Floats, Table
 
 
 def is_frame(X: Any) -> bool:
@@ -24,6 +29,35 @@ def read_frame(X: Any) -> nw.DataFrame[Any]:
     """Return X as an eager narwhals frame; a lazy frame is collected."""
     frame = nw.from_native(X)
     return frame.collect() if isinstance(frame, nw.LazyFrame) else frame
+
+
+@dataclass(frozen=True)
+class Origin:
+    """The kind of the frame that a caller gave, and its index if that kind has one: results go back in it."""
+
+    kind: Any
+    index: Any = None
+
+    def frame(self, columns: Mapping[str, Floats]) -> Any:
+        """Return columns, one value per row of the caller's frame, as a frame of its kind."""
+        native = nw.from_dict(dict(columns), backend=self.kind).to_native()
+        if self.index is not None:
+            native.index = self.index
+        return native
+
+    def take(self, rows: Any) -> Origin:
+        """Return the origin of some of the rows."""
+        return self if self.index is None else Origin(self.kind, self.index[rows])
+
+
+def origin_of(X: Table) -> Origin | None:
+    """Return the origin of covariates; None if they are no frame, or of a kind in which no frame can be made."""
+    if not is_frame(X):
+        return None
+    frame = read_frame(X)
+    kind = frame.implementation
+    made = kind.is_pandas_like() or kind in (nw.Implementation.POLARS, nw.Implementation.PYARROW)
+    return Origin(kind, nw.maybe_get_index(frame)) if made else None
 
 
 def read_table(X: Any) -> pa.Table:

@@ -63,12 +63,13 @@ def read_study(
     *,
     categories: Sequence[str] = (),
     dialect: Dialect = PLAIN,
+    covariates: Sequence[str] | None = None,
 ) -> Study:
     """Return the study of two files.
 
     Identifiers are not covariates. If the file of new rows is given and can be read twice, it must have the covariates:
     this is checked before a model is fitted. ``categories`` are columns that are categories although their values look
-    like numbers.
+    like numbers; ``covariates`` are the only columns that are used, all by default.
     """
     tables = [read_file(path, dialect) for path in (observational, trial)]
     # A pipe can be read only once.
@@ -80,10 +81,8 @@ def read_study(
     first, second = (
         table.drop_columns([name for name in identifiers if name in table.column_names]) for table in tables
     )
-    _warn_of_identifiers(tables, identifiers, [treatment, outcome])
-    study = stack(
-        first, second, treatment=treatment, outcome=outcome, categories=categories, names=(observational, trial)
-    )
+    _warn_of_identifiers(tables, identifiers, [treatment, outcome], covariates)
+    study = stack(first, second, treatment, outcome, covariates, categories=categories, names=(observational, trial))
     labels = np.unique(study.treatment)
     if len(labels) < 2:
         raise ValueError(
@@ -95,7 +94,9 @@ def read_study(
     return study
 
 
-def _warn_of_identifiers(tables: Sequence[pa.Table], identifiers: Sequence[str], roles: Sequence[str]) -> None:
+def _warn_of_identifiers(
+    tables: Sequence[pa.Table], identifiers: Sequence[str], roles: Sequence[str], covariates: Sequence[str] | None
+) -> None:
     """Warn about people who are in both tables, and about covariates that look like identifiers."""
     for name in identifiers:
         if all(name in table.column_names for table in tables):
@@ -109,7 +110,7 @@ def _warn_of_identifiers(tables: Sequence[pa.Table], identifiers: Sequence[str],
                     stacklevel=4,
                 )
     first, second = tables
-    for name in first.column_names:
+    for name in first.column_names if covariates is None else ():
         covariate = name in second.column_names and name not in [*identifiers, *roles]
         if covariate and all(_names_rows(table[name]) for table in tables):
             warnings.warn(

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from confide.typing import Table
+
 
 @dataclass(frozen=True, init=False)
 class Study:
@@ -62,8 +64,8 @@ class Study:
 
 
 def stack(
-    observational: Any,
-    trial: Any,
+    observational: Table | None,
+    trial: Table,
     treatment: str = "t",
     outcome: str = "y",
     covariates: Sequence[str] | None = None,
@@ -71,7 +73,7 @@ def stack(
     categories: Sequence[str] = (),
     names: tuple[str, str] = ("the observational table", "the trial table"),
 ) -> Study:
-    """Return one study from an observational and a trial table.
+    """Return one study from an observational and a trial table, or from a trial alone.
 
     What each column holds is decided from both tables together, before any value is changed (`confide.data.kinds`):
     text that is written like numbers, dates or booleans is read as such, whatever kind of frame it came in. Where cells
@@ -81,7 +83,8 @@ def stack(
     ----------
     observational, trial : frames
         Any data frames that narwhals reads: pandas, polars, pyarrow and others, one kind or two. Columns are
-        matched by name. No unit may stand in both tables.
+        matched by name. No unit may stand in both tables. Without an observational table (None) there are methods that
+        use the trial alone.
     treatment, outcome : str
         Names of the treatment and outcome columns.
     covariates : sequence of str, default None
@@ -96,15 +99,18 @@ def stack(
     Returns
     -------
     Study
-        Its X is a frame of the observational table's kind, categories as categorical columns.
+        Its X is a frame of the observational table's kind (the trial's without one), categories as categorical columns.
     """
-    for name, table in zip(names, (observational, trial), strict=True):
+    given = {name: table for name, table in zip(names, (observational, trial), strict=True) if table is not None}
+    for name, table in given.items():
         if not is_frame(table):
             raise ValueError(
                 f"{name} must be a data frame, got {type(table).__name__}. "
                 "Read a file first; with arrays, call Study(X, y, treatment, trial)."
             )
-    tables = dict(zip(names, (read_table(observational), read_table(trial)), strict=True))
+    if trial is None:
+        raise ValueError(f"{names[1]} must be a data frame, got None. The promise rests on randomised rows.")
+    tables = {name: read_table(table) for name, table in given.items()}
     roles = [str(treatment), str(outcome)]
     if treatment == outcome:
         raise ValueError(f"treatment and outcome must be two columns, got {treatment!r} for both.")
@@ -116,10 +122,10 @@ def stack(
     declared = _declared(categories, [*covariates, roles[0]])
     joined = pa.table({name: _join(name, _columns(tables, name), category=name in declared) for name in covariates})
     return Study(
-        nw.from_arrow(joined, backend=read_frame(observational).implementation).to_native(),
+        nw.from_arrow(joined, backend=read_frame(next(iter(given.values()))).implementation).to_native(),
         _outcomes(roles[1], _columns(tables, roles[1])),
         _labels(roles[0], _columns(tables, roles[0]), category=roles[0] in declared),
-        np.repeat([False, True], [len(table) for table in tables.values()]),
+        np.repeat([name == names[1] for name in tables], [len(table) for table in tables.values()]),
     )
 
 
@@ -165,8 +171,8 @@ def _covariates(tables: dict[str, pa.Table], roles: list[str], covariates: Any) 
             raise ValueError(f"{taken[0]!r} cannot be a covariate and a treatment or outcome at once.")
     else:
         columns = {name: [c for c in table.column_names if c not in roles] for name, table in tables.items()}
-        first, second = columns.values()
-        names = [name for name in first if name in second]
+        first, *others = columns.values()
+        names = [name for name in first if all(name in other for other in others)]
         for table, found in columns.items():
             lonely = [name for name in found if name not in names]
             if lonely:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import textwrap
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from confide.methods.registry import ASSUMPTIONS
+from confide.methods.promise import ASSUMPTIONS
 from confide.methods.weighted import weighs_outcome
 
 if TYPE_CHECKING:
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
     from confide.diagnostics.records import ArmDiagnostics
     from confide.methods.base import ArmEstimator
+    from confide.methods.promise import Promise
+    from confide.typing import Label
 
 # With an effective sample size below this, the achieved coverage may be far from the level.
 FEW_ROWS = 30
@@ -28,19 +30,11 @@ COLUMNS = 100
 def give_advice(record: ArmDiagnostics, arm: ArmEstimator) -> tuple[str, ...]:
     """Return sentences on when not to trust the arm, and what to do; empty if no number is a reason for concern."""
     said = []
-    if shortage := arm.shortage():
+    if shortage := arm._shortage():
         said.append(f"{shortage[0].upper()}{shortage[1:]}")
     else:
         said += [*_on_calibration(record), *_on_misses(record, arm)]
     return (*said, *_on_promise(record), *_on_ratio(record, arm), *_on_confounding(record, arm))
-
-
-def _has_no_promise(record: ArmDiagnostics) -> bool:
-    return record.promise.startswith(("none", "not stated"))
-
-
-def _depends_on_weights(record: ArmDiagnostics) -> bool:
-    return "Δ" in record.promise or "½E" in record.promise
 
 
 def _on_calibration(record: ArmDiagnostics) -> list[str]:
@@ -78,9 +72,9 @@ def _on_calibration(record: ArmDiagnostics) -> list[str]:
 
 def _on_misses(record: ArmDiagnostics, arm: ArmEstimator) -> list[str]:
     """Return whom the intervals miss more often, if all have one width."""
-    if not arm.has_one_width():
+    if not arm._has_one_width():
         return []
-    remedy = "score='normalised'"
+    remedy = "conformity_score='normalised'"
     if getattr(arm, "base_on", None) in ("observational", "centred"):
         # Error sizes in the large table do not include its bias, so people who are easy to predict would be missed.
         remedy = f"{'transfer' if arm.base_on == 'centred' else record.method} with {remedy} and base_on='grounded'"
@@ -95,9 +89,9 @@ def _on_misses(record: ArmDiagnostics, arm: ArmEstimator) -> list[str]:
 
 def _on_promise(record: ArmDiagnostics) -> list[str]:
     measure = "Measure its coverage on held-out trial rows (coverage_report)"
-    if _has_no_promise(record):
+    if not record.promise.exists:
         return [f"{record.method} promises no coverage. {measure}, or use transfer."]
-    if _depends_on_weights(record):
+    if record.promise.loss is not None:
         short = f"{record.method} promises its level minus an unknown error of its weights."
         return [f"{short} {measure}; use transfer where the level must hold."]
     return []
@@ -123,7 +117,7 @@ def _on_confounding(record: ArmDiagnostics, arm: ArmEstimator) -> list[str]:
         return []
     if record.log_loss_without_outcome - record.log_loss <= CLEAR_GAIN * record.log_loss_error:
         return []
-    if not (_has_no_promise(record) or _depends_on_weights(record)):
+    if record.promise.is_known:
         then = "The promise holds whatever it finds."
     elif getattr(arm, "ratio_", None) is None:
         then = f"Whether {record.method} allows for what it may find is not known."
@@ -148,14 +142,18 @@ NOT_LOOKED_AT = (
 
 
 def summarise(
-    arms: Mapping[Any, ArmDiagnostics], effect: str, arm_alpha: float, effect_shortages: Mapping[Any, str]
+    arms: Mapping[Label, ArmDiagnostics],
+    effect: str,
+    effect_promise: str,
+    control: Label,
+    effect_shortages: Mapping[Label, str],
 ) -> str:
     """Return the diagnostics of all arms as text; ``effect_shortages`` are those of the fitted effect."""
     records = list(arms.values())
     first = records[0]
     parts = [
         f"{first.method} at alpha = {first.alpha:g}; promised coverage of an outcome: {first.promise}.",
-        f"Effects by {effect}, each of the two steps at {arm_alpha:g}.",
+        f"Effects against {control} (the control) by {effect}; promised coverage: {effect_promise}.",
         ASSUMPTIONS,
         "",
     ]
@@ -166,18 +164,14 @@ def summarise(
     return "\n".join(_wrap(part) for part in parts)
 
 
-def effect_promise(record: ArmDiagnostics, effect: str, arm_alpha: float) -> str:
-    """Return the promise of an effect interval, given those of its arms; no more than is proved."""
-    if effect == "nested-inexact":
-        return "none"
-    if not record.promise.startswith("≥ 1-α") or _depends_on_weights(record):
-        return f"none in numbers: it would need arms that keep their level, and {record.method} does not promise that"
-    if 2 * arm_alpha >= 1:
-        return f"none: each of its two steps is taken at {arm_alpha:g}, and together they may miss always"
-    return f"≥ {100 * (1 - 2 * arm_alpha):.10g} %, because each of its two steps is taken at {arm_alpha:g}"
+def described_effect(promise: Promise, arm_alpha: float) -> str:
+    """Return the promise of an effect, whose two steps are at ``arm_alpha``, as a percentage with its reason."""
+    if not promise.exists:
+        return str(promise)
+    return f"{promise.shown_at(arm_alpha)}, because each of its two steps is taken at {arm_alpha:g}"
 
 
-def advised(records: Sequence[ArmDiagnostics], effect_shortages: Mapping[Any, str]) -> list[str]:
+def advised(records: Sequence[ArmDiagnostics], effect_shortages: Mapping[Label, str]) -> list[str]:
     """Return the advice on arms and effects, each sentence once; it names the arms if not all are meant."""
     by_advice: dict[str, list[str]] = {}
     for record in records:
@@ -207,7 +201,10 @@ def _describe(record: ArmDiagnostics) -> list[str]:
         calibrate += f" (n_eff {record.effective_size:.1f}, heaviest row {record.largest_share:.1%} of the weight)"
     if record.first_stage_size is not None:
         calibrate += f"; first stage n_eff {record.first_stage_size:.1f}"
-    lines = [f"rows: {record.observational} observational, {record.trial} trial; {calibrate}"]
+    base = f"base model: {record.base}"
+    if record.base_r2 is not None:
+        base += f"; R² {record.base_r2:.2f} on the calibration rows, which it has not learnt from"
+    lines = [f"rows: {record.observational} observational, {record.trial} trial; {calibrate}", base]
     if record.overlap is not None:
         lines.append(
             f"sources: overlap {record.overlap:.2f} of 1; held-out log loss {record.log_loss:.4f} with the outcome, "

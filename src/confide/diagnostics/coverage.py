@@ -131,7 +131,7 @@ def coverage_by_alpha(
     """
     check_is_fitted(model)
     if alphas is None:
-        alphas = [alpha for alpha in ALPHAS if model.why_not_at(alpha) is None]
+        alphas = [alpha for alpha in ALPHAS if model._why_not_at(alpha) is None]
     found: dict[float, list[Coverage]] = {}
     for alpha in alphas:
         with warnings.catch_warnings():

@@ -15,15 +15,15 @@ from confide.diagnostics.confounding_test import (
     log_losses,
 )
 from confide.diagnostics.weights import arm_weights
-from confide.methods.promise import name_and_promise
 from confide.models.auto import FOLDS
+from confide.models.base_model import name_of_base
 from confide.models.preprocessing import logistic_on_splines
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from confide.data.splits import Rows
     from confide.methods.base import ArmEstimator
+    from confide.methods.promise import Promise
+    from confide.typing import Booleans, Floats, Label
 
 # Rows that a fitted model keeps per source and arm, to classify the sources; and rows at which sets are computed.
 SAMPLE_ROWS = 2000
@@ -39,7 +39,7 @@ class ArmSample:
     counts: tuple[int, int]
 
     @classmethod
-    def of(cls, rows: Rows, trial: NDArray[np.bool_], seed: int) -> ArmSample:
+    def of(cls, rows: Rows, trial: Booleans, seed: int) -> ArmSample:
         """Return a random sample of an arm's rows."""
         rng = np.random.default_rng(seed)
         sources = np.flatnonzero(~trial), np.flatnonzero(trial)
@@ -57,8 +57,12 @@ class ArmDiagnostics:
         The arm.
     method : str
         The method's name, or the estimator's class if it has none.
-    promise : str
+    promise : Promise
         The coverage that the method promises; α is ``alpha``.
+    base : str
+        The base model, in a word.
+    base_r2 : float or None
+        R² of its points on the rows that calibrate it, which it has not learnt from; None if there are none.
     alpha : float
         The level.
     observational, trial : int
@@ -93,9 +97,11 @@ class ArmDiagnostics:
         When not to trust the arm, and what to do; empty if no number is a reason for concern.
     """
 
-    treatment: Any
+    treatment: Label
     method: str
-    promise: str
+    promise: Promise
+    base: str
+    base_r2: float | None
     alpha: float
     observational: int
     trial: int
@@ -113,21 +119,22 @@ class ArmDiagnostics:
     advice: tuple[str, ...] = ()
 
 
-def diagnose(label: Any, arm: ArmEstimator, sample: ArmSample, X: NDArray[np.float64], seed: int) -> ArmDiagnostics:
+def diagnose(label: Label, method: str, arm: ArmEstimator, sample: ArmSample, X: Floats, seed: int) -> ArmDiagnostics:
     """Return the diagnostics of a fitted arm; its sets are computed at some of the trial's covariates."""
     *first_stage, weights = arm_weights(label, arm)
     ratio = getattr(arm, "ratio_", None)
     hulls = arm.predict_interval(X[:ASKED_ROWS])
     at_edge = None
-    if arm.searches() and arm.outcome_range_ is None:
+    if arm._searches() and arm.outcome_range_ is None:
         low, high = arm.grid_[[0, -1]]
         at_edge = float(np.mean((hulls.lower <= low) | (hulls.upper >= high)))
-    method, promise = name_and_promise(arm)
     record = ArmDiagnostics(
         treatment=label,
         method=method,
-        promise=promise,
-        alpha=float(arm.alpha),
+        promise=arm.promise,
+        base=name_of_base(arm.base_),
+        base_r2=arm.base_r2_,
+        alpha=float(arm.alpha_),
         observational=sample.counts[0],
         trial=sample.counts[1],
         calibration=len(weights.shares),

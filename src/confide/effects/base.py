@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, Self
+from dataclasses import replace
+from typing import TYPE_CHECKING, Self
 
 from confide.base.state import Labelled
 from confide.conformal.intervals import Intervals
+from confide.conformal.quantile import check_alpha
+from confide.methods.promise import Promise
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    import numpy as np
-    from numpy.typing import NDArray
-
     from confide.data.splits import Rows
     from confide.methods.base import ArmEstimator
+    from confide.methods.new_rows import NewRows
+    from confide.typing import Label, Level
 
 
 class Effect(Labelled, ABC):
@@ -23,27 +25,41 @@ class Effect(Labelled, ABC):
 
     @abstractmethod
     def fit(
-        self, arms: Mapping[Any, ArmEstimator], rows: Mapping[Any, tuple[Rows, Rows]], arm_alpha: Any, seed: int
+        self, arms: Mapping[Label, ArmEstimator], rows: Mapping[Label, tuple[Rows, Rows]], arm_alpha: Level, seed: int
     ) -> Self:
-        """Fit on the fitted arms, and on each arm's (observational, trial) rows."""
+        """Fit on the fitted arms, the control first, and on each arm's (observational, trial) rows."""
 
     @abstractmethod
-    def predict_interval(self, X: NDArray[np.float64], treated: Any, control: Any) -> Intervals:
-        """Return intervals for Y(treated) - Y(control)."""
+    def predict_interval(self, rows: Mapping[Label, NewRows], treated: Label, control: Label) -> Intervals:
+        """Return intervals for Y(treated) - Y(control) at new rows, which are given for each arm."""
 
-    def arms_at_level(self) -> Mapping[Any, ArmEstimator] | None:
+    @abstractmethod
+    def promise(self, arm: Promise, arm_alpha: Level) -> Promise:
+        """Return the promise of an effect's interval, given that of the arms; no more than is proved."""
+
+    def arms_at_level(self) -> Mapping[Label, ArmEstimator] | None:
         """Return the arms at the effect's level, if the effect is the difference of their intervals; else None."""
         return None
 
     def calibrates_on_trial(self, place: int) -> bool:  # noqa: ARG002
-        """Return whether trial rows of the arm at that position among the labels calibrate the effect itself."""
+        """Return whether trial rows of the arm at that position, the control first, calibrate the effect itself."""
         return False
 
     @abstractmethod
-    def shortages(self) -> dict[Any, str]:
+    def shortages(self) -> dict[Label, str]:
         """Return, by treatment, why all effect intervals are infinite; empty if they are not."""
 
 
 def difference(treated: Intervals, control: Intervals) -> Intervals:
     """Return (treated lower - control upper, treated upper - control lower)."""
     return Intervals(treated.lower - control.upper, treated.upper - control.lower)
+
+
+def two_steps(arm: Promise, arm_alpha: Level) -> Promise:
+    """Return the promise of two steps at one level, by the union bound: it needs arms that keep their level."""
+    if not arm.keeps_level:
+        return Promise(misses=(), reason="in numbers: it would need arms that keep their level, and they do not")
+    if 2 * check_alpha(arm_alpha, "arm_alpha") >= 1:
+        steps = f"each of its two steps is taken at {float(arm_alpha):g}, and together they may miss always"
+        return Promise(misses=(), reason=f"in numbers: {steps}")
+    return replace(arm, misses=(arm_alpha, arm_alpha))

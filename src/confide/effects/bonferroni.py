@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
-from confide.effects.base import Effect, difference
+from confide.effects.base import Effect, difference, two_steps
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    import numpy as np
-    from numpy.typing import NDArray
-
     from confide.conformal.intervals import Intervals
     from confide.data.splits import Rows
     from confide.methods.base import ArmEstimator
+    from confide.methods.new_rows import NewRows
+    from confide.methods.promise import Promise
+    from confide.typing import Label, Level
 
 
 class Bonferroni(Effect):
@@ -27,24 +27,29 @@ class Bonferroni(Effect):
 
     def fit(
         self,
-        arms: Mapping[Any, ArmEstimator],
-        rows: Mapping[Any, tuple[Rows, Rows]],  # noqa: ARG002
-        arm_alpha: Any,
+        arms: Mapping[Label, ArmEstimator],
+        rows: Mapping[Label, tuple[Rows, Rows]],  # noqa: ARG002
+        arm_alpha: Level,
         seed: int,  # noqa: ARG002
     ) -> Self:
         """Recalibrate the fitted arms at ``arm_alpha``."""
-        self.arms_ = {label: arm.at(arm_alpha) for label, arm in arms.items()}
+        self.arms_ = {label: arm._at(arm_alpha) for label, arm in arms.items()}
         return self
 
-    def predict_interval(self, X: NDArray[np.float64], treated: Any, control: Any) -> Intervals:
+    def predict_interval(self, rows: Mapping[Label, NewRows], treated: Label, control: Label) -> Intervals:
         """Return the difference of the arms' intervals."""
-        return difference(self.arms_[treated].predict_interval(X), self.arms_[control].predict_interval(X))
+        above, below = (self.arms_[label].predict_interval(rows[label]) for label in (treated, control))
+        return difference(above, below)
 
-    def arms_at_level(self) -> Mapping[Any, ArmEstimator] | None:
+    def promise(self, arm: Promise, arm_alpha: Level) -> Promise:
+        """Return the promise of two arms together."""
+        return two_steps(arm, arm_alpha)
+
+    def arms_at_level(self) -> Mapping[Label, ArmEstimator] | None:
         """Return the arms at the level that the effect uses."""
         return self.arms_
 
-    def shortages(self) -> dict[Any, str]:
+    def shortages(self) -> dict[Label, str]:
         """Return the shortages of the arms."""
-        found = {label: arm.shortage() for label, arm in self.arms_.items()}
+        found = {label: arm._shortage() for label, arm in self.arms_.items()}
         return {label: text for label, text in found.items() if text}

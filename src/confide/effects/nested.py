@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
@@ -12,15 +12,17 @@ from confide.conformal.grid import widened_range
 from confide.conformal.intervals import Intervals, count_rows, shortage
 from confide.conformal.quantile import Calibration
 from confide.data.splits import Rows, check_shares, split
-from confide.effects.base import Effect, difference
+from confide.effects.base import Effect, difference, two_steps
+from confide.methods.promise import NONE
 from confide.models.interval_ends import IntervalEnds
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from numpy.typing import NDArray
-
     from confide.methods.base import ArmEstimator
+    from confide.methods.new_rows import NewRows
+    from confide.methods.promise import Promise
+    from confide.typing import Floats, Label, Level
 
 
 @dataclass(frozen=True)
@@ -35,12 +37,12 @@ class NestedPair:
 class Nested(Effect):
     """Effect intervals at the treated rows, whose ends are then regressed on the covariates.
 
-    Of each pair the later label is the treated arm. The control arm's interval Ĉ₀, at α₁, turns a treated row
-    into an interval C = [y - Ĉ₀ᴿ(x), y - Ĉ₀ᴸ(x)] for its effect. The ends of C are regressed on x over the
-    treated arm's observational rows (over half of its trial rows if it has none), and moved apart by the
-    quantile, at α₂, of max(m̂ᴸ - Cᴸ, Cᴿ - m̂ᴿ) over its trial rows. α₁ = α₂ = arm_alpha.
+    Of each pair the later arm, in the order that has the control first, is the treated one. The control arm's
+    interval Ĉ₀, at α₁, turns a treated row into an interval C = [y - Ĉ₀ᴿ(x), y - Ĉ₀ᴸ(x)] for its effect. The ends of C
+    are regressed on x over the treated arm's observational rows (over half of its trial rows if it has none), and
+    moved apart by the quantile, at α₂, of max(m̂ᴸ - Cᴸ, Cᴿ - m̂ᴿ) over its trial rows. α₁ = α₂ = arm_alpha.
 
-    Promise: coverage ≥ 1 - 2·arm_alpha where the control arm (of each pair the earlier label, whichever way round
+    Promise: coverage ≥ 1 - 2·arm_alpha where the control arm (of each pair the earlier one, whichever way round
     the effect is asked for) covers ≥ 1 - arm_alpha, whatever the confounding in the treated arm; ``exact=False``
     leaves out the last quantile, and has no promise.
     """
@@ -51,17 +53,21 @@ class Nested(Effect):
         self.exact = exact
 
     def fit(
-        self, arms: Mapping[Any, ArmEstimator], rows: Mapping[Any, tuple[Rows, Rows]], arm_alpha: Any, seed: int
+        self, arms: Mapping[Label, ArmEstimator], rows: Mapping[Label, tuple[Rows, Rows]], arm_alpha: Level, seed: int
     ) -> Self:
         """Fit the ends of each pair of arms."""
         self.arm_alpha_ = arm_alpha
         labels = list(arms)
-        self.controls_ = {label: arms[label].at(arm_alpha) for label in labels[:-1]}
+        self.controls_ = {label: arms[label]._at(arm_alpha) for label in labels[:-1]}
         self.pairs_ = {
             (treated, control): self._fit_pair(arms, rows, treated, control, seed)
             for control, treated in combinations(labels, 2)
         }
         return self
+
+    def promise(self, arm: Promise, arm_alpha: Level) -> Promise:
+        """Return the promise of a control interval and a calibration together; none without the calibration."""
+        return two_steps(arm, arm_alpha) if self.exact else NONE
 
     def calibrates_on_trial(self, place: int) -> bool:
         """Return whether the arm is the treated one in some pair: all but the first are."""
@@ -69,10 +75,10 @@ class Nested(Effect):
 
     def _fit_pair(
         self,
-        arms: Mapping[Any, ArmEstimator],
-        rows: Mapping[Any, tuple[Rows, Rows]],
-        treated: Any,
-        control: Any,
+        arms: Mapping[Label, ArmEstimator],
+        rows: Mapping[Label, tuple[Rows, Rows]],
+        treated: Label,
+        control: Label,
         seed: int,
     ) -> NestedPair:
         fit, calibration = rows[treated]
@@ -90,25 +96,26 @@ class Nested(Effect):
             bounds = (declared[0][0] - declared[1][1], declared[0][1] - declared[1][0])
         return NestedPair(ends, Calibration.of(missed), bounds)
 
-    def _effects(self, rows: Rows, control: Any) -> Intervals:
+    def _effects(self, rows: Rows, control: Label) -> Intervals:
         """Return the intervals C of treated rows."""
         return difference(Intervals(rows.y, rows.y), self.controls_[control].predict_interval(rows.X))
 
-    def predict_interval(self, X: NDArray[np.float64], treated: Any, control: Any) -> Intervals:
+    def predict_interval(self, rows: Mapping[Label, NewRows], treated: Label, control: Label) -> Intervals:
         """Return the pair's interval; that of the reversed pair is its negative."""
         if (treated, control) not in self.pairs_:
-            lower, upper = self.predict_interval(X, control, treated)
+            lower, upper = self.predict_interval(rows, control, treated)
             return Intervals(-upper, -lower)
+        X: Floats = rows[treated].X
         pair = self.pairs_[treated, control]
         offset = float(pair.calibration.quantile(self.arm_alpha_)) if self.exact else 0.0
         intervals = pair.ends.widened(X, offset)
         return intervals if pair.bounds is None else intervals.clip(*pair.bounds)
 
-    def shortages(self) -> dict[Any, str]:
+    def shortages(self) -> dict[Label, str]:
         """Return the shortages of the control arms, and of treated arms with too few trial rows."""
         found = {}
         for (treated, control), pair in self.pairs_.items():
-            if text := self.controls_[control].shortage():
+            if text := self.controls_[control]._shortage():
                 found[control] = text
             if self.exact and pair.calibration.quantile(self.arm_alpha_) == np.inf:
                 reach = "infinite" if pair.bounds is None else "as wide as the effect"

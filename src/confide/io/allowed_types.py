@@ -196,8 +196,8 @@ def _checked_trees(model: Any) -> list[Any]:
     trees = [tree for step in vars(model).get("_predictors", []) for tree in step]
     if not trees:
         return []
-    columns, categorical = model.n_features_in_, model._bin_mapper.is_categorical_  # noqa: SLF001
-    if model._preprocessor is not None or categorical.dtype.kind not in "bu" or categorical.any():  # noqa: SLF001
+    columns, categorical = model.n_features_in_, model._bin_mapper.is_categorical_
+    if model._preprocessor is not None or categorical.dtype.kind not in "bu" or categorical.any():
         raise ValueError(
             f"boosting on categorical columns is read only if you vouch for the file: pass trusted=[{TREE!r}]"
         )

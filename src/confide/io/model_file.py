@@ -27,7 +27,6 @@ import confide
 from confide.base.atomic import atomic_write
 from confide.data.encoding import CategoryColumn, NumberColumn
 from confide.io.allowed_types import REVIEWED, check_caches, check_saved_tree, check_tree, check_trees, names, parts
-from confide.methods.promise import name_and_promise
 from confide.model import CounterfactualIntervals
 from confide.ratio import OracleRatio
 
@@ -179,14 +178,13 @@ def _may_unpack(size: int, packed: int) -> bool:
 
 def _facts(model: CounterfactualIntervals) -> dict[str, Any]:
     """Return the entries of ``confide.json`` about a model."""
-    arm = next(iter(model.arms_.values()))
-    method, promise = name_and_promise(arm)
     return {
-        "method": method,
-        "promise": promise,
-        "alpha": float(arm.alpha),
-        "effect": model.effect,
+        "method": model.method_,
+        "promise": str(model.promise_),
+        "alpha": float(model.alpha_),
+        "effect": model.effect_name_,
         "treatments": model.treatments_.tolist(),
+        "control": model.control_,
         "covariates": _covariates(model.encoder_),
     }
 

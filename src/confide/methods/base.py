@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import warnings
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -14,19 +14,46 @@ from confide.conformal.intervals import Intervals, IntervalSets, count_rows, sho
 from confide.conformal.quantile import check_alpha
 from confide.exceptions import InfiniteIntervalWarning
 from confide.methods.learning import ArmLearner
+from confide.methods.new_rows import NewRows
+from confide.methods.promise import NOT_STATED, Promise
 from confide.models.scores import AbsoluteResidual
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
+    from sklearn.utils import Tags
+
+    from confide.typing import Booleans, Floats, Level, Table
 
 
 class ArmEstimator(ArmLearner):
-    """Prediction intervals for one arm, from what `ArmLearner` learns."""
+    """Prediction intervals for one arm, from what `ArmLearner` learns.
 
-    # Whether all new rows share one offset; if so, `offsets` must return it.
+    A method implements `_sets`, or only calibrates; a method with a promise or a name in METHODS implements `_promise`
+    and `_name`. They are not inherited: a class derived from a method may change what is promised.
+    """
+
+    # Whether all new rows share one offset; if so, `_offsets` must return it.
     _shares_offset: ClassVar[bool] = False
 
-    def shortage(self) -> str | None:
+    @property
+    def promise(self) -> Promise:
+        """The coverage that the method promises with its parameters."""
+        return self._promise() if "_promise" in vars(type(self)) else NOT_STATED
+
+    @property
+    def method_name(self) -> str:
+        """The method's name in METHODS; the name of the class if it has none."""
+        return self._name() if "_name" in vars(type(self)) else type(self).__name__
+
+    def _promise(self) -> Promise:
+        """Return the promise with these parameters."""
+        return NOT_STATED
+
+    def _name(self) -> str:
+        """Return the name in METHODS that these parameters have."""
+        return type(self).__name__
+
+    def _shortage(self) -> str | None:
         """Return why all intervals are infinite, with the remedy; None if they are not."""
         if np.isfinite(self.calibration_.quantile(self._quantile_alpha(), 1.0)):
             return None
@@ -37,141 +64,142 @@ class ArmEstimator(ArmLearner):
         """Return the words for an interval without a finite quantile."""
         return "infinite" if self.outcome_range_ is None else "as wide as the outcome"
 
-    def predict(self, X: Any) -> NDArray[np.float64]:
+    def predict(self, X: Table | NewRows) -> Floats:
         """Return point predictions of the outcome under this arm's treatment."""
-        X = self._check_new(X)
-        if not len(X):
+        rows = self._new_rows(X)
+        if not len(rows):
             return np.empty(0)
-        points = self.score_.point(self._predict_base(X))
+        points = self.score_.point(rows.prediction)
         return points if self.outcome_range_ is None else np.clip(points, *self.outcome_range_)
 
-    def predict_interval(self, X: Any) -> Intervals:
+    def predict_interval(self, X: Table | NewRows) -> Intervals:
         """Return one interval per row, the hull of its set; an end may be infinite."""
         return self.predict_set(X).hull()
 
-    def predict_set(self, X: Any) -> IntervalSets:
+    def predict_set(self, X: Table | NewRows) -> IntervalSets:
         """Return one prediction set per row: intervals, or a subset of ``outcome_values``."""
-        X = self._check_new(X)
+        rows = self._new_rows(X)
         values = self.outcome_values_
-        if not len(X):
+        if not len(rows):
             return IntervalSets(np.empty(0), np.empty(0), np.zeros(1, dtype=np.intp), values is not None)
         if values is None:
-            return self._sets(X)
-        step = rows_at_once(1, X.shape[1] + 1)
-        chunks = [X[start : start + step] for start in range(0, len(X), step)]
+            return self._sets(rows)
+        chunks = rows.chunks(rows_at_once(1, rows.X.shape[1] + 1))
         return IntervalSets.of_values(values, np.concatenate([self._members(chunk, values) for chunk in chunks]))
 
-    def _sets(self, X: NDArray[np.float64]) -> IntervalSets:
+    def _sets(self, rows: NewRows) -> IntervalSets:
         """Return the sets of a continuous outcome: here one interval per row."""
-        quantile = self.calibration_.quantile(self.alpha, self._test_weight(X))
-        return IntervalSets.of(self._clip(self.score_.interval(self._predict_base(X), quantile)))
+        quantile = self.calibration_.quantile(self.alpha_, self._test_weight(rows.X))
+        return IntervalSets.of(self._clip(self.score_.interval(rows.prediction, quantile)))
 
-    def _members(self, X: NDArray[np.float64], values: NDArray[np.float64]) -> NDArray[np.bool_]:
+    def _members(self, rows: NewRows, values: Floats) -> Booleans:
         """Return whether each row's set contains each value, one column per value, by the membership rule."""
-        prediction = self._predict_base(X)
-        return np.column_stack([self._is_member(X, np.full(len(X), value), prediction) for value in values])
+        return np.column_stack([self._is_member(rows, np.full(len(rows), value)) for value in values])
 
-    def _is_member(
-        self, X: NDArray[np.float64], y: NDArray[np.float64], prediction: NDArray[np.float64]
-    ) -> NDArray[np.bool_]:
+    def _is_member(self, rows: NewRows, y: Floats) -> Booleans:
         """Return whether each outcome is in its row's set, by the membership rule."""
-        scores = self.score_.score(prediction, y)
-        return self.calibration_.contains(scores, self.alpha, self._test_weight(X, y))
+        scores = self.score_.score(rows.prediction, y)
+        return self.calibration_.contains(scores, self.alpha_, self._test_weight(rows.X, y))
 
-    def _search(self, X: NDArray[np.float64], known: ArrayLike, tolerance: float) -> IntervalSets:
+    def _search(self, rows: NewRows, known: ArrayLike, tolerance: float) -> IntervalSets:
         """Return the sets by evaluating `_is_member` over ``grid_``, in bounded memory.
 
         ``known`` is an offset that is certainly inside; ``tolerance`` is a share of the searched range.
         """
 
-        def solve(X: NDArray[np.float64]) -> IntervalSets:
-            prediction = self._predict_base(X)
+        def solve(some: NewRows) -> IntervalSets:
+            inside = self.score_.interval(some.prediction, np.asarray(known))
             return solve_on_grid(
-                lambda rows, y: self._is_member(X[rows], y, prediction[rows]),
-                self.score_.interval(prediction, np.asarray(known)),
+                lambda places, y: self._is_member(some[places], y),
+                inside,
                 self.grid_,
                 tolerance * float(np.ptp(self.grid_)),
             )
 
-        step = rows_at_once(len(self.grid_) + 2, X.shape[1] + 1)
-        return IntervalSets.concatenate([solve(X[start : start + step]) for start in range(0, len(X), step)])
+        step = rows_at_once(len(self.grid_) + 2, rows.X.shape[1] + 1)
+        return IntervalSets.concatenate([solve(some) for some in rows.chunks(step)])
 
-    def why_no_offset(self) -> str | None:
-        """Return why intervals are not `anchors` moved apart by `offsets`; None if they are."""
+    def _why_no_offset(self) -> str | None:
+        """Return why intervals are not `_anchors` moved apart by `_offsets`; None if they are."""
         if not self._shares_offset:
             return "with this method each new row has an offset of its own, or none"
         if self.outcome_values_ is not None:
             return "the outcome is discrete: a set of values has no offset"
         if not hasattr(self.score_, "anchors"):
-            return f"with score={self.score!r} each new row has an offset of its own"
+            return f"with conformity_score={self.conformity_score!r} each new row has an offset of its own"
         return None
 
-    def has_one_width(self) -> bool:
+    def _has_one_width(self) -> bool:
         """Return whether all new rows have intervals of one width, except where the outcome's bounds clip them."""
         return self._shares_offset and self.outcome_values_ is None and type(self.score_) is AbsoluteResidual
 
-    def anchors(self, X: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the two ends per row that `offsets` move apart (`confide.conformal.intervals.moved_apart`)."""
-        ends: tuple[NDArray[np.float64], NDArray[np.float64]] = self.score_.anchors(self._predict_base(X))  # type: ignore[attr-defined]
+    def _anchors(self, rows: NewRows) -> tuple[Floats, Floats]:
+        """Return the two ends per row that `_offsets` move apart (`confide.conformal.intervals.moved_apart`)."""
+        ends: tuple[Floats, Floats] = self.score_.anchors(rows.prediction)  # type: ignore[attr-defined]
         return ends
 
-    def offsets(self) -> tuple[float, float]:
-        """Return how far intervals reach below and above their `anchors` at the arm's level; may be infinite."""
-        offset = float(self.calibration_.quantile(self.alpha))
+    def _offsets(self) -> tuple[float, float]:
+        """Return how far intervals reach below and above their `_anchors` at the arm's level; may be infinite."""
+        offset = float(self.calibration_.quantile(self.alpha_))
         return offset, offset
 
-    def with_alpha(self, alpha: float) -> Self:
+    def with_alpha(self, alpha: Level) -> Self:
         """Return a copy at another level; the base model and the ratio are kept."""
-        other = self.at(alpha)
-        other._warn_of_shortage()  # noqa: SLF001  (our own copy)
+        other = self._at(alpha)
+        other._warn_of_shortage()
         return other
 
-    def at(self, alpha: Any) -> Self:
+    def _at(self, alpha: Level) -> Self:
         """Return what `with_alpha` returns, without a warning: for callers that warn in their own words."""
         check_is_fitted(self)
+        check_alpha(alpha)
+        if refusal := self._why_not_at(alpha):
+            raise ValueError(refusal)
         other = copy.copy(self)
-        other.set_alpha(alpha)
+        other._move(self.alpha_, alpha)
         return other
 
-    def why_not_at(self, alpha: Any) -> str | None:  # noqa: ARG002
+    def _why_not_at(self, alpha: Level) -> str | None:  # noqa: ARG002
         """Return why the arm's parameters do not support this level; None if they do."""
         return None
 
-    def set_alpha(self, alpha: Any) -> None:
-        """Set the level, and all parameters that depend on it."""
-        check_alpha(alpha)
-        self.alpha = alpha
+    def _move(self, old: Level, alpha: Level) -> None:  # noqa: ARG002
+        """Set a fitted arm's level, the parameter and what is in force, from the level that was in force."""
+        self.alpha = self.alpha_ = alpha
 
     def _warn_of_shortage(self) -> None:
-        if shortage := self.shortage():
+        if shortage := self._shortage():
             warnings.warn(shortage, InfiniteIntervalWarning, stacklevel=3)
 
-    def _test_weight(self, X: NDArray[np.float64], y: NDArray[np.float64] | float = np.nan) -> ArrayLike:  # noqa: ARG002
+    def _test_weight(self, X: Floats, y: Floats | float = np.nan) -> ArrayLike:  # noqa: ARG002
         """Return the weight of new rows if y were their outcomes: 1, or one per row in weighted methods."""
         return 1.0
 
-    def searches(self) -> bool:
+    def _searches(self) -> bool:
         """Return whether sets are searched over ``grid_``, and therefore cannot reach beyond it."""
         return False
 
-    def _quantile_alpha(self) -> Any:
+    def _quantile_alpha(self) -> Level:
         """Return the level of the quantile over ``calibration_``."""
-        return self.alpha
+        return self.alpha_
 
     def _clip(self, intervals: Intervals) -> Intervals:
         return intervals if self.outcome_range_ is None else intervals.clip(*self.outcome_range_)
 
-    def _check_new(self, X: Any) -> NDArray[np.float64]:
+    def _new_rows(self, X: Table | NewRows) -> NewRows:
+        """Return covariates checked, with the base model's predictions at hand; such rows are returned as they are."""
         check_is_fitted(self)
-        checked: NDArray[np.float64] = validate_data(
+        if isinstance(X, NewRows):
+            return X
+        checked = validate_data(
             self, X, reset=False, ensure_all_finite="allow-nan", ensure_min_samples=0, dtype=np.float64
         )
-        return checked
+        return NewRows(checked, self.base_)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "calibration_")
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         tags.input_tags.allow_nan = True

@@ -8,10 +8,10 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
-from sklearn.utils.validation import validate_data
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils.validation import column_or_1d, validate_data
 
-from confide.base.cache import fit_once, predict_once
+from confide.base.cache import fit_once
 from confide.base.validation import (
     all_or_nothing,
     check_lengths,
@@ -23,23 +23,30 @@ from confide.base.validation import (
 from confide.conformal.grid import outcome_grid, widened_range
 from confide.conformal.quantile import Calibration, check_alpha, check_weights
 from confide.data.splits import Rows, check_shares, join, spawn_seeds, split_places
+from confide.exceptions import RefusalError, TrialAloneWarning
 from confide.methods.arm import Arm
-from confide.models.base_model import check_base_on
+from confide.methods.new_rows import predictions
+from confide.models.base_model import check_base_on, share_explained
 from confide.models.fitting import seeded
 from confide.models.scores import Grounded, Score, check_score, raised_scores
 from confide.ratio import check_ratio
 from confide.ratio.registry import check_seen
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from collections.abc import Sequence
 
+    from confide.ratio import DensityRatio
+    from confide.typing import Booleans, Floats, Level, RandomState, Regressor
+
+# The level in force where none is given.
+DEFAULT_ALPHA = 0.1
 # Smallest number of rows of an arm, over both sources.
 LEAST_ROWS = 2
 # Number of candidate outcomes per row in methods that search, before changes between them are bisected.
 GRID = 256
 
 
-class ArmLearner(BaseEstimator, ABC):
+class ArmLearner(RegressorMixin, BaseEstimator, ABC):
     """Base class for fitting a method on one arm's rows; a method implements `_fit`.
 
     `_fit` sets ``score_``, ``base_`` and ``calibration_``; weighted methods also set ``ratio_``. A method lists the
@@ -50,21 +57,24 @@ class ArmLearner(BaseEstimator, ABC):
     _calibrates_on: ClassVar[str]
 
     # The parameters that all methods have.
-    base: Any
-    score: Any
-    calibration: Any
-    alpha: float
+    base: Regressor | str | None
+    conformity_score: Score | str
+    calibration: float | tuple[float, float]
+    alpha: Level | None
     outcome_range: tuple[float, float] | None
-    outcome_values: Any
-    random_state: Any
+    outcome_values: Sequence[float] | None
+    random_state: RandomState
     # Set by fit.
+    alpha_: Level
     score_: Score
     base_: Any
     ratio_: Any
+    # R² of the base model's points on rows that it has not learnt from; None if there are none.
+    base_r2_: float | None
     calibration_: Calibration
-    grid_: NDArray[np.float64]
+    grid_: Floats
     outcome_range_: tuple[float, float] | None
-    outcome_values_: NDArray[np.float64] | None
+    outcome_values_: Floats | None
     n_features_in_: int
 
     def __new__(cls, *_: Any, **params: Any) -> Self:
@@ -90,10 +100,10 @@ class ArmLearner(BaseEstimator, ABC):
             Covariates of the whole observational table, all arms. Only `WCP` uses it.
         """
         with all_or_nothing(self):
-            check_alpha(self.alpha)
+            self.alpha_ = self._level()
             shares = check_shares(self.calibration)
             X = validate_data(self, X, ensure_min_samples=LEAST_ROWS, ensure_all_finite="allow-nan", dtype=np.float64)
-            y, trial = check_outcome(y), check_trial(trial)
+            y, trial = check_outcome(_vector(y)), check_trial(trial)
             check_lengths(X=X, y=y, trial=trial)
             if self.outcome_range is not None and self.outcome_values is not None:
                 raise ValueError("give outcome_range or outcome_values, not both: the values are a range already.")
@@ -105,26 +115,32 @@ class ArmLearner(BaseEstimator, ABC):
             rows = Rows(X, y)
             arm = Arm(rows[trial], rows[~trial], population, shares, *seeds)
             self._check_needed(trial)
-            self.score_ = check_score(self.score)
+            self.score_ = check_score(self.conformity_score)
             self._fit(arm)
         self._warn_of_shortage()
         return self
+
+    def _level(self) -> Level:
+        """Return the level that `fit` puts into force, checked."""
+        alpha = DEFAULT_ALPHA if self.alpha is None else self.alpha
+        check_alpha(alpha)
+        return alpha
 
     def _needed(self) -> dict[str, int]:
         """Return the smallest number of rows of each source that the method needs."""
         return self._needs
 
-    def _check_needed(self, trial: NDArray[np.bool_]) -> None:
+    def _check_needed(self, trial: Booleans) -> None:
         """Raise if the arm has too few rows of a source."""
         found = {"trial": int(trial.sum()), "observational": int((~trial).sum())}
         for source, least in self._needed().items():
             if found[source] < least:
-                raise ValueError(
+                raise RefusalError(
                     f"{type(self).__name__} needs at least {least} {source} row{'s' * (least > 1)}, "
                     f"got {found[source]}."
                 )
 
-    def learning_rows(self, trial: Any) -> NDArray[np.bool_]:
+    def _learning_rows(self, trial: Any) -> Booleans:
         """Return a mask of the arm's rows that are not used for calibration; it depends on sources and seed only.
 
         Preprocessing before the arm, such as an encoder, must be fitted on these rows only. ``random_state`` must be a
@@ -132,7 +148,7 @@ class ArmLearner(BaseEstimator, ABC):
         """
         trial = check_trial(trial)
         if len(trial) < LEAST_ROWS:
-            raise ValueError(f"an arm needs at least {LEAST_ROWS} rows, got n_samples={len(trial)}.")
+            raise RefusalError(f"an arm needs at least {LEAST_ROWS} rows, got n_samples={len(trial)}.")
         self._check_needed(trial)
         places = {"trial": np.flatnonzero(trial), "observational": np.flatnonzero(~trial)}
         shares = dict(zip(("observational", "trial"), check_shares(self.calibration), strict=True))
@@ -174,7 +190,7 @@ class ArmLearner(BaseEstimator, ABC):
         ratio = self._weigh(rows.X, rows.y)
         weight = ratio / (len(observational) + len(trial) * ratio)
         if not weight.any():
-            raise ValueError(
+            raise RefusalError(
                 f"the ratio is zero on all {len(rows)} rows the base model learns from. Check the ratio, or use "
                 "base_on='grounded'."
             )
@@ -186,17 +202,18 @@ class ArmLearner(BaseEstimator, ABC):
         warnings.warn(
             f"{name} found {len(arm.observational)} observational rows and calibrates on the trial alone, as naive "
             "does. Give observational rows of this treatment, or use naive.",
+            TrialAloneWarning,
             stacklevel=6,
         )
         fit, calibration = arm.split_trial()
         self.base_ = self._learn(fit, arm)
         self.calibration_ = self._calibrate(calibration)
 
-    def _search_grid(self, arm: Arm) -> NDArray[np.float64]:
+    def _search_grid(self, arm: Arm) -> Floats:
         """Return the candidate outcomes of methods that search."""
         return outcome_grid(arm.outcomes, widened_range(arm.outcomes, self.outcome_range_), GRID)
 
-    def _learn_ratio(self, ratio: Any, numerator: Any, denominator: Any, arm: Arm) -> Any:
+    def _learn_ratio(self, ratio: DensityRatio | str, numerator: Floats, denominator: Floats, arm: Arm) -> Any:
         return fit_once(seeded(check_ratio(ratio), arm.ratio_seed), numerator, denominator)
 
     def _calibrate(self, rows: Rows, *, weighted: bool = False) -> Calibration:
@@ -206,34 +223,38 @@ class ArmLearner(BaseEstimator, ABC):
             return Calibration.of(scores)
         weights = self._weigh(rows.X, rows.y)
         if not weights.any():
-            raise ValueError(
+            raise RefusalError(
                 f"the ratio is zero on all {len(rows)} calibration rows, so nothing can be calibrated. "
                 "Check the ratio, or whether trial and observational rows overlap at all."
             )
         return Calibration.of(scores, weights)
 
-    def _calibration_scores(self, rows: Rows) -> NDArray[np.float64]:
+    def _calibration_scores(self, rows: Rows) -> Floats:
         """Return the scores of rows, raised by the rounding error of a new row's score."""
-        return raised_scores(self.score_, self.base_, rows, self._predict_base(rows.X))
+        prediction = self._predict_base(rows.X)
+        self.base_r2_ = share_explained(rows.y, self.score_.point(prediction))
+        return raised_scores(self.score_, self.base_, rows, prediction)
 
-    def _weigh(self, X: NDArray[np.float64], y: NDArray[np.float64] | float = np.nan) -> NDArray[np.float64]:
+    def _weigh(self, X: Floats, y: Floats | float = np.nan) -> Floats:
         """Return the fitted ratio at covariates and outcomes."""
         return check_weights(self.ratio_.predict(join(X, y)), "the ratio")
 
-    def _predict_base(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _predict_base(self, X: Floats) -> Floats:
         """Return the base model's predictions; raise if one is NaN."""
-        prediction: NDArray[np.float64] = np.asarray(predict_once(self.base_, X), dtype=np.float64)
-        if np.isnan(prediction).any():
-            raise ValueError(
-                f"the base model predicts NaN for {np.isnan(prediction).any(axis=-1).sum()} rows. "
-                "Use a base model that always predicts a number."
-            )
-        return prediction
+        return predictions(self.base_, X)
 
-    def _base_alpha(self) -> Any:
+    def _base_alpha(self) -> Level:
         """Return the level at which quantile base models are trained."""
-        return self.alpha
+        return self.alpha_
 
     @abstractmethod
     def _warn_of_shortage(self) -> None:
         """Warn if all intervals are infinite."""
+
+
+def _vector(y: Any) -> Any:
+    """Return outcomes that came as one column as a vector, with scikit-learn's warning."""
+    if y is None:
+        return None
+    values = np.asarray(y)
+    return column_or_1d(values, warn=True) if values.ndim == 2 and values.shape[1] == 1 else values

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from numbers import Real
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from scipy.special import expit
@@ -14,14 +14,20 @@ from confide.conformal.intervals import IntervalSets, count_rows, shortage
 from confide.conformal.permutation import conditional_poisson
 from confide.conformal.quantile import Calibration, check_alpha, level, rows_needed
 from confide.methods.base import ArmEstimator
+from confide.methods.promise import pooled_promise
 from confide.models.base_model import check_base_on
 from confide.ratio import ClassifierRatio
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from collections.abc import Sequence
 
     from confide.data.splits import Rows
     from confide.methods.arm import Arm
+    from confide.methods.new_rows import NewRows
+    from confide.methods.promise import Promise
+    from confide.models.scores import Score
+    from confide.ratio import DensityRatio
+    from confide.typing import Booleans, Floats, Level, RandomState, Regressor
 
 SOLVES = ("offset", "transductive")
 # Smallest ratio: a sample needs at least as many positive ratios as it has rows.
@@ -43,7 +49,7 @@ class PooledDR(ArmEstimator):
 
     Parameters
     ----------
-    base, score, calibration, alpha, outcome_range, outcome_values, random_state
+    base, conformity_score, calibration, alpha, outcome_range, outcome_values, random_state
         As in `Naive`; ``calibration`` is the share of rows that calibrate in each source.
     base_on : {"observational", "trial", "weighted", "grounded"}
         Whose fit rows train the base model; "weighted": both, weighted by the ratio; "grounded": observational
@@ -68,20 +74,20 @@ class PooledDR(ArmEstimator):
     def __init__(
         self,
         *,
-        base: Any = None,
-        score: Any = "absolute",
+        base: Regressor | str | None = None,
+        conformity_score: Score | str = "absolute",
         calibration: float | tuple[float, float] = 0.5,
-        alpha: float = 0.1,
+        alpha: Level | None = None,
         outcome_range: tuple[float, float] | None = None,
-        outcome_values: Any = None,
-        random_state: Any = None,
+        outcome_values: Sequence[float] | None = None,
+        random_state: RandomState = None,
         base_on: str = "observational",
-        ratio: Any = None,
+        ratio: DensityRatio | str | None = None,
         solve: str = "offset",
         floor: float | None = None,
     ) -> None:
         self.base = base
-        self.score = score
+        self.conformity_score = conformity_score
         self.calibration = calibration
         self.alpha = alpha
         self.outcome_range = outcome_range
@@ -92,6 +98,14 @@ class PooledDR(ArmEstimator):
         self.solve = solve
         self.floor = floor
 
+    def _name(self) -> str:
+        return "pooled-dr"
+
+    def _promise(self) -> Promise:
+        declared = self.outcome_range is not None or self.outcome_values is not None
+        searched = self.solve == "transductive" and not declared
+        return pooled_promise(searched=searched, guard=np.inf if self.floor is None else float(self.floor))
+
     def _learns_from(self, observational: int) -> tuple[str, ...]:
         return ("observational fit", "trial fit") if observational >= 2 else ("trial fit",)
 
@@ -99,7 +113,8 @@ class PooledDR(ArmEstimator):
         if self.solve not in SOLVES:
             raise ValueError(f"solve={self.solve!r} is unknown; {suggest(self.solve, SOLVES)}")
         check_base_on(self.base_on)
-        self._guard_alpha()
+        self.solve_ = self.solve
+        self.floor_ = self._check_floor()
         trial_fit, trial_calibration = arm.split_trial()
         if len(arm.observational) < 2:
             self._fit_on_trial_alone(arm)
@@ -123,19 +138,24 @@ class PooledDR(ArmEstimator):
         self.without_new_row_: Calibration = Calibration.of(scores, larger.inclusion)
         self.trial_calibration_ = Calibration.of(scores[len(pooled) - len(trial) :])
 
-    def _guard_alpha(self) -> Any:
-        """Return α + ε, the level of the trial's own quantile; None without a guard."""
+    def _check_floor(self) -> Fraction | None:
+        """Return the guard's ε, exact; raise if there is no guard at the arm's level."""
         if self.floor is None:
             return None
         if not (isinstance(self.floor, Real) and float(self.floor) >= 0):
             raise ValueError(f"floor must be None or a number of at least 0, got {self.floor!r}.")
-        if refusal := self.why_not_at(self.alpha):
+        self.floor_ = Fraction(str(self.floor))
+        if refusal := self._why_not_at(self.alpha_):
             raise ValueError(refusal)
-        return check_alpha(self.alpha) + Fraction(str(self.floor))
+        return self.floor_
 
-    def why_not_at(self, alpha: Any) -> str | None:
+    def _guard_alpha(self) -> Fraction | None:
+        """Return α + ε, the level of the trial's own quantile; None without a guard."""
+        return None if self.floor_ is None else check_alpha(self.alpha_) + self.floor_
+
+    def _why_not_at(self, alpha: Level) -> str | None:
         """Return why there is no guard at a level: α + ε must be a level too, below 1."""
-        if self.floor is None or (total := check_alpha(alpha) + Fraction(str(self.floor))) < 1:
+        if self.floor_ is None or (total := check_alpha(alpha) + self.floor_) < 1:
             return None
         return f"alpha + floor must be below 1, got {float(total):g}; use a smaller floor."
 
@@ -145,70 +165,68 @@ class PooledDR(ArmEstimator):
         return -np.inf if alpha is None else float(self.trial_calibration_.quantile(alpha))
 
     def _is_sharp(self) -> bool:
-        return self.solve == "transductive" and self.ratio_ is not None
+        return self.solve_ == "transductive" and self.ratio_ is not None
 
-    def _is_member(
-        self, X: NDArray[np.float64], y: NDArray[np.float64], prediction: NDArray[np.float64]
-    ) -> NDArray[np.bool_]:
+    def _is_member(self, rows: NewRows, y: Floats) -> Booleans:
         """Return whether each outcome is in its row's set, the row's own ratio r taken at that outcome.
 
         The calibration weight below a score is (κ·F₀ + r·F_∞)/(κ + r): F₀ if the new row cannot be from the trial,
         F_∞ if it certainly is.
         """
-        scores = self.score_.score(prediction, y)
+        scores = self.score_.score(rows.prediction, y)
         guarded = scores <= self._guard()
         if not self._is_sharp():
-            return guarded | self.calibration_.contains(scores, self.alpha)
-        share = expit(np.log(np.maximum(self._weigh(X, y), LEAST_RATIO)) - self.log_kappa_)
+            return guarded | self.calibration_.contains(scores, self.alpha_)
+        share = expit(np.log(np.maximum(self._weigh(rows.X, y), LEAST_RATIO)) - self.log_kappa_)
         size = len(self.trial_calibration_.scores) + 1
         below = (1 - share) * self.without_new_row_.below(scores) + share * self.calibration_.below(scores)
-        inside: NDArray[np.bool_] = guarded | (below < level(self.alpha) * size)
+        inside: Booleans = guarded | (below < level(self.alpha_) * size)
         return inside
 
-    def _sets(self, X: NDArray[np.float64]) -> IntervalSets:
+    def _sets(self, rows: NewRows) -> IntervalSets:
         if not self._is_sharp():
-            offset = np.asarray(self.offsets()[0])
-            return IntervalSets.of(self._clip(self.score_.interval(self._predict_base(X), offset)))
+            offset = np.asarray(self._offsets()[0])
+            return IntervalSets.of(self._clip(self.score_.interval(rows.prediction, offset)))
         # A new row's ratio only raises the quantile, so outcomes that are inside at ratio 0 are inside.
-        known = np.maximum(self.without_new_row_.quantile(self.alpha, 0.0), self._guard())
-        sets = self._search(X, known, TOLERANCE)
-        if self.floor is None:
+        known = np.maximum(self.without_new_row_.quantile(self.alpha_, 0.0), self._guard())
+        sets = self._search(rows, known, TOLERANCE)
+        if self.floor_ is None:
             return sets
         # The search ends at the observed outcomes' range; the guard's promise covers outcomes beyond it too.
-        guard = self.score_.interval(self._predict_base(X), np.asarray(self._guard()))
+        guard = self.score_.interval(rows.prediction, np.asarray(self._guard()))
         return sets.joined(self._clip(guard))
 
-    def why_no_offset(self) -> str | None:
+    def _why_no_offset(self) -> str | None:
         """Return why the rows share no offset; sharp sets are searched over candidates."""
-        return "solve='transductive' finds each row's set by itself" if self._is_sharp() else super().why_no_offset()
+        return "solve='transductive' finds each row's set by itself" if self._is_sharp() else super()._why_no_offset()
 
-    def has_one_width(self) -> bool:
+    def _has_one_width(self) -> bool:
         """Return whether all intervals have one width; sharp sets have widths of their own."""
-        return super().has_one_width() and not self._is_sharp()
+        return super()._has_one_width() and not self._is_sharp()
 
-    def offsets(self) -> tuple[float, float]:
+    def _offsets(self) -> tuple[float, float]:
         """Return the offset of the pooled rows, and at least the guard's."""
-        offset = max(float(self.calibration_.quantile(self.alpha)), self._guard())
+        offset = max(float(self.calibration_.quantile(self.alpha_)), self._guard())
         return offset, offset
 
-    def shortage(self) -> str | None:
+    def _shortage(self) -> str | None:
         """Return why all intervals are infinite; sharp sets have no smallest number of rows, but their guard has."""
         rows = count_rows(len(self.trial_calibration_.scores))
         if self._is_sharp():
             return None if self._guard() < np.inf else self._shortage_of_guard(rows)
-        if np.isfinite(self.calibration_.quantile(self.alpha)):
+        if np.isfinite(self.calibration_.quantile(self.alpha_)):
             return None
-        said = shortage(self.alpha, rows, self._calibrates_on, f"All intervals are {self._reach()}")
+        said = shortage(self.alpha_, rows, self._calibrates_on, f"All intervals are {self._reach()}")
         return said if self.ratio_ is None else f"{said} solve='transductive' has no such minimum."
 
     def _shortage_of_guard(self, rows: str) -> str:
-        total = self._guard_alpha()
+        total: Level = self._guard_alpha() or 0
         return (
             f"alpha + floor = {float(total):g} needs {rows_needed(total)} trial calibration rows for a finite guard; "
             f"there {rows}. All intervals are {self._reach()}. Use a larger floor or none, a larger alpha, or more "
             "trial rows."
         )
 
-    def searches(self) -> bool:
+    def _searches(self) -> bool:
         """Return whether the sets are the sharp ones, which are searched over candidates."""
         return self._is_sharp() and self.outcome_values_ is None

@@ -1,44 +1,179 @@
-"""The name of a fitted arm's method, and the coverage it promises with its parameters."""
+"""What a method promises: an object from which sentences are made. No code reads the sentences back.
+
+It imports nothing heavy, so that promises can be listed without importing an estimator.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from confide.methods.registry import METHODS
-
 if TYPE_CHECKING:
-    from confide.methods.base import ArmEstimator
-    from confide.methods.registry import Method
+    from collections.abc import Sequence
+
+    from confide.typing import Level
+
+# The assumptions of every promise.
+ASSUMPTIONS = (
+    "Promises are averages over people and samples, for new people from the trial's population whose outcomes arise "
+    "as they did in the trial. They assume that the trial assigned treatment at random with the same probability for "
+    "everybody, that it lost no rows because of their outcomes, that its rows and the new ones are independent of each "
+    "other, and that nobody is in both tables."
+)
+TRIAL_POPULATION = "new people from the trial's population"
 
 
-def name_and_promise(arm: ArmEstimator) -> tuple[str, str]:
-    """Return the name of a fitted arm's method, or its class if it has none, and its promise."""
-    known = registered(arm)
-    return (type(arm).__name__, "not stated") if known is None else (known.name, _promise(known, arm))
+@dataclass(frozen=True)
+class Loss:
+    """What a promise loses beyond its level, by an amount that the data do not show.
+
+    Attributes
+    ----------
+    symbol : str
+        The loss as it stands in formulas, such as "Δ".
+    meaning : str
+        What it is, and when it vanishes.
+    """
+
+    symbol: str
+    meaning: str = ""
 
 
-def registered(arm: ArmEstimator) -> Method | None:
-    """Return the entry of METHODS that describes a fitted arm; None if there is none."""
-    params = arm.get_params(deep=False)
-    looks_at = getattr(getattr(arm, "ratio_", None), "on", None)
-    found = {}
-    for record in METHODS.values():
-        named = {name: value for name, value in record.parameters.items() if name != "ratio"}
-        own = record.estimator == f"{type(arm).__module__}:{type(arm).__name__}"
-        if own and all(params[name] == value for name, value in named.items()):
-            found[record.ratio_on or ("y" if "ratio" in record.parameters else None)] = record
-    return found.get(looks_at, found.get(None))
+@dataclass(frozen=True)
+class Promise:
+    """The coverage that intervals promise.
+
+    ``str`` gives the sentence, in which α is the level.
+
+    Attributes
+    ----------
+    misses : tuple of float or None
+        What each step may miss: None for α, or a fixed level. Empty: nothing is promised.
+    loss : Loss or None
+        What is lost beyond these; None if nothing is.
+    searched : bool
+        Whether up to 2/(m+1) more is lost, m the number of trial rows, because outcomes are searched over a range that
+        was not declared.
+    guard : float or None
+        ε of a second promise, 1-α-ε, that holds whatever the loss is; infinite if there may be one, by a parameter.
+    large_samples : bool
+        Whether it is a promise for large samples only.
+    holds : str
+        Whatever the method may get wrong without harm to the promise, such as "whatever the confounding".
+    assumption : str
+        What it assumes beyond `ASSUMPTIONS`.
+    whom : str
+        For whom it is.
+    reason : str
+        Why nothing is promised; empty if something is.
+    """
+
+    misses: tuple[Level | None, ...] = (None,)
+    loss: Loss | None = None
+    searched: bool = False
+    guard: float | None = None
+    large_samples: bool = False
+    holds: str = ""
+    assumption: str = ""
+    whom: str = TRIAL_POPULATION
+    reason: str = ""
+
+    @property
+    def exists(self) -> bool:
+        """Whether anything is promised."""
+        return bool(self.misses)
+
+    @property
+    def keeps_level(self) -> bool:
+        """Whether 1-α itself is promised, and nothing is lost."""
+        return self.misses == (None,) and self.is_known
+
+    @property
+    def is_known(self) -> bool:
+        """Whether the promise is a number: it exists, and loses nothing unknown."""
+        return self.exists and self.loss is None and not self.searched and not self.assumption
+
+    def level(self, alpha: Level) -> float | None:
+        """Return the promised coverage at α, before any loss; None if nothing is promised, or no more than 0."""
+        from confide.conformal.quantile import check_alpha  # noqa: PLC0415  (heavy)
+
+        if not self.exists:
+            return None
+        total = sum(check_alpha(alpha if miss is None else miss) for miss in self.misses)
+        return float(1 - total) if total < 1 else None
+
+    def shown_at(self, alpha: Level) -> str:
+        """Return the promised coverage as a percentage, with the symbol of what is lost; "none" without one."""
+        level = self.level(alpha)
+        if level is None:
+            return "none"
+        return f"≥ {100 * level:.10g} %" + ("" if self.loss is None else f" - {self.loss.symbol}")
+
+    def __str__(self) -> str:
+        if not self.exists:
+            return f"none {self.reason}".rstrip()
+        lost = "" if self.loss is None else f"-{self.loss.symbol}"
+        parts = [f"≥ {_coverage(self.misses)}{lost}", *([self.assumption] if self.assumption else [])]
+        if self.large_samples:
+            parts.append("for large samples")
+        text = " ".join(parts)
+        if self.loss is not None and self.loss.meaning:
+            text += f", {self.loss.meaning}"
+        if self.holds:
+            text += f", {self.holds}"
+        if self.searched:
+            text += "; without outcome_range up to 2/(m+1) less"
+        if self.guard is not None:
+            epsilon = "ε" if self.guard == float("inf") else f"{self.guard:g}"
+            given = "; with floor=ε also" if self.guard == float("inf") else "; also"
+            text += f"{given} ≥ {_coverage(self.misses)}-{epsilon}, whatever the ratio"
+        return text
 
 
-def _promise(record: Method, arm: ArmEstimator) -> str:
-    """Return the method's promise with this arm's parameters."""
-    holds_intervals = record.promise.startswith("≥ 1-2α")
-    if holds_intervals and getattr(arm, "refit", False):
-        return "none proved with refit=True"
-    if getattr(arm, "ratio_rows", "fit") == "all":
-        return "none proved with ratio_rows='all'"
-    levels = getattr(arm, "levels", None)
-    if levels is None or not record.promise.startswith("≥"):
-        return record.promise
-    first, second = (f"{float(level):g}" for level in levels)
-    return record.promise.replace("1-2α", f"1-{first}-{second}").replace("1-α", f"1-{second}")
+def _coverage(misses: Sequence[Level | None]) -> str:
+    """Return 1-α, 1-2α, or 1 minus the fixed levels."""
+    own = sum(miss is None for miss in misses)
+    text = "1" if not own else f"1-{'' if own == 1 else own}α"
+    return text + "".join(f"-{float(miss):g}" for miss in misses if miss is not None)
+
+
+NOT_STATED = Promise(misses=(), reason="stated")
+NONE = Promise(misses=())
+# Split conformal prediction on the trial: Eq. 7 of the paper.
+KEPT = Promise()
+KEPT_UNDER_CONFOUNDING = Promise(holds="whatever the confounding")
+PROPENSITY = Promise(
+    loss=Loss("½E|w-ŵ/Eŵ|"),
+    assumption="only without hidden confounding and if covariates are distributed alike in both tables",
+)
+DELTA = Loss("Δ", "Δ the error of r̂")
+
+
+def ratio_promise(ratio_on: str = "xy", *, all_rows: bool = False, searched: bool = True) -> Promise:
+    """Return the promise of calibration weighted by a density ratio, which is learnt from what ``ratio_on`` names."""
+    if all_rows:
+        return Promise(misses=(), reason="proved with ratio_rows='all'")
+    meanings = {
+        "x": "where Δ does not vanish under hidden confounding",
+        "y": f"{DELTA.meaning}, which vanishes only if X ⟂ source given Y",
+    }
+    return Promise(loss=replace(DELTA, meaning=meanings.get(ratio_on, DELTA.meaning)), searched=searched)
+
+
+def two_stage_promise(
+    form: str, ratio_on: str = "xy", *, refit: bool = False, levels: tuple[Level | None, Level | None] = (None, None)
+) -> Promise:
+    """Return the promise of a two-stage method: "inexact", "exact" or "calibrated", its stages at these levels."""
+    if form == "inexact":
+        return NONE
+    if form == "calibrated":
+        return Promise(misses=levels[1:], holds="whatever the ratio")
+    if refit:
+        return Promise(misses=(), reason="proved with refit=True")
+    return replace(ratio_promise(ratio_on, searched=False), misses=levels)
+
+
+def pooled_promise(*, searched: bool = False, guard: float | None = float("inf")) -> Promise:
+    """Return the promise of pooled calibration by exact permutation weights."""
+    loss = Loss("Δ_pool", "Δ_pool the error of r̂ in the pooled weights")
+    return Promise(loss=loss, large_samples=True, searched=searched, guard=guard)

@@ -11,6 +11,15 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from confide.base.validation import suggest
+from confide.methods.promise import (
+    KEPT,
+    KEPT_UNDER_CONFOUNDING,
+    PROPENSITY,
+    Promise,
+    pooled_promise,
+    ratio_promise,
+    two_stage_promise,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,8 +35,8 @@ class Method:
     ----------
     uses : str
         Which rows train the base model, which rows calibrate, and with what weights.
-    promise : str
-        The coverage it promises, no stronger than what is proved; α is the requested level.
+    promise : Promise
+        The coverage it promises with its usual parameters, no stronger than what is proved.
     summary : str
         The method in one sentence.
     """
@@ -35,19 +44,11 @@ class Method:
     name: str
     estimator: str
     uses: str
-    promise: str
+    promise: Promise
     summary: str
     parameters: Mapping[str, Any] = field(default_factory=dict)
     ratio_on: str | None = None
 
-
-# The assumptions of every promise.
-ASSUMPTIONS = (
-    "Promises are averages over people and samples, for new people from the trial's population whose outcomes arise "
-    "as they did in the trial. They assume that the trial assigned treatment at random with the same probability for "
-    "everybody, that it lost no rows because of their outcomes, that its rows and the new ones are independent of each "
-    "other, and that nobody is in both tables."
-)
 
 _TWO_STAGES = "base: observational fit rows; intervals at trial rows by the other observational rows, weight {}; "
 _ENDS = {
@@ -62,13 +63,13 @@ _STAGES: dict[str, dict[str, Any]] = {
 }
 
 
-def _wscp_dr(form: str, promise: str, summary: str, star: str = "") -> Method:
+def _wscp_dr(form: str, summary: str, star: str = "") -> Method:
     """Return the entry of a two-stage method; the star marks a density ratio that does not use outcomes."""
     return Method(
         name=f"wscp-dr{star}-{form}",
         estimator="confide.methods.wscp_dr:WSCPDR",
         uses=_TWO_STAGES.format("r̂(x)" if star else "r̂(x, y)") + _ENDS[form],
-        promise=promise,
+        promise=two_stage_promise(form, "x" if star else "xy"),
         summary=summary,
         parameters=_STAGES[form],
         ratio_on="x" if star else None,
@@ -80,21 +81,21 @@ _METHODS = (
         name="naive",
         estimator="confide.methods.naive:Naive",
         uses="base: trial fit rows; calibration: the other trial rows, weight 1",
-        promise="≥ 1-α",
+        promise=KEPT,
         summary="Split conformal prediction on the trial alone (the paper's Algorithm 1).",
     ),
     Method(
         name="transfer",
         estimator="confide.methods.transfer:Transfer",
         uses="base: all observational rows; calibration: all trial rows, weight 1",
-        promise="≥ 1-α, whatever the confounding",
+        promise=KEPT_UNDER_CONFOUNDING,
         summary="A base model from the large table, calibrated on the trial.",
     ),
     Method(
         name="transfer-centred",
         estimator="confide.methods.transfer:Transfer",
         uses="base: all observational rows, minus its mean error on the trial; calibration: all trial rows, weight 1",
-        promise="≥ 1-α, whatever the confounding",
+        promise=KEPT_UNDER_CONFOUNDING,
         summary="As transfer, minus its mean error on the trial, in which the new row counts: without a hold-out set.",
         parameters={"base_on": "centred"},
     ),
@@ -103,23 +104,21 @@ _METHODS = (
         estimator="confide.methods.pooled_dr:PooledDR",
         uses="base: observational fit rows; calibration: the other observational rows and trial rows together, "
         "exact permutation weights by r̂(x, y)",
-        promise="≥ 1-α-Δ_pool for large samples, Δ_pool the error of r̂ in the pooled weights (solve='transductive' "
-        "without outcome_range: up to 2/(m+1) less); with floor=ε also ≥ 1-α-ε, whatever the ratio",
+        promise=pooled_promise(),
         summary="Both tables calibrate, each row with its exact weight (the paper's Eq. 5, in closed form).",
     ),
     Method(
         name="wcp",
         estimator="confide.methods.wcp:WCP",
         uses="base: observational fit rows; calibration: the other observational rows, weight P(t)/ê(x)",
-        promise="≥ 1-α-½E|w-ŵ/Eŵ| only without hidden confounding and if covariates are distributed alike in both "
-        "tables",
+        promise=PROPENSITY,
         summary="Weighted conformal prediction by the propensity score (Lei and Candès); blind to hidden confounding.",
     ),
     Method(
         name="wcp-nb",
         estimator="confide.methods.wtcp_dr:WTCPDR",
         uses="base: observational fit rows; calibration: the other observational rows, weight P̂ᴵ(y)/P̂ᴼ(y)",
-        promise="as wtcp-dr; Δ vanishes only if X ⟂ source given Y",
+        promise=ratio_promise("y"),
         summary="Weighted conformal prediction by the outcome's two distributions (naive Bayes).",
         parameters={"ratio": "naive-bayes"},
     ),
@@ -128,33 +127,15 @@ _METHODS = (
         estimator="confide.methods.wtcp_dr:WTCPDR",
         uses="base: observational fit rows (refit=True: all observational rows and the new row); calibration: the "
         "other observational rows, weight r̂(x, y)",
-        promise="≥ 1-α-Δ, Δ the error of r̂; without outcome_range up to 2/(m+1) less",
+        promise=ratio_promise(),
         summary="Weighted conformal prediction by a joint density ratio, solved over outcomes (Algorithm 2).",
     ),
-    _wscp_dr("inexact", "none", "Two stages; stage 2 is not calibrated (Algorithm 3)."),
-    _wscp_dr(
-        "exact",
-        "≥ 1-2α-Δ, Δ the error of r̂",
-        "Two stages; stage 2 is calibrated to contain stage 1's intervals (Algorithm 4).",
-    ),
-    _wscp_dr(
-        "calibrated",
-        "≥ 1-α, whatever the ratio",
-        "Two stages; stage 2 is calibrated to contain the trial's outcomes.",
-    ),
-    _wscp_dr("inexact", "none", "As wscp-dr-inexact, without trial outcomes in the ratio.", star="*"),
-    _wscp_dr(
-        "exact",
-        "≥ 1-2α-Δ, where Δ does not vanish under hidden confounding",
-        "As wscp-dr-exact, without trial outcomes in the ratio.",
-        star="*",
-    ),
-    _wscp_dr(
-        "calibrated",
-        "≥ 1-α, whatever the ratio",
-        "As wscp-dr-calibrated, without trial outcomes in the ratio.",
-        star="*",
-    ),
+    _wscp_dr("inexact", "Two stages; stage 2 is not calibrated (Algorithm 3)."),
+    _wscp_dr("exact", "Two stages; stage 2 is calibrated to contain stage 1's intervals (Algorithm 4)."),
+    _wscp_dr("calibrated", "Two stages; stage 2 is calibrated to contain the trial's outcomes."),
+    _wscp_dr("inexact", "As wscp-dr-inexact, without trial outcomes in the ratio.", star="*"),
+    _wscp_dr("exact", "As wscp-dr-exact, without trial outcomes in the ratio.", star="*"),
+    _wscp_dr("calibrated", "As wscp-dr-calibrated, without trial outcomes in the ratio.", star="*"),
 )
 
 METHODS: Mapping[str, Method] = MappingProxyType({record.name: record for record in _METHODS})

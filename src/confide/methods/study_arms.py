@@ -11,25 +11,25 @@ from sklearn.base import clone
 
 from confide.base.validation import examples
 from confide.data.splits import Rows
-from confide.exceptions import InfiniteIntervalWarning
+from confide.exceptions import InfiniteIntervalWarning, RefusalError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numpy.typing import NDArray
-
     from confide.data.study import Study
     from confide.effects.base import Effect
     from confide.methods.base import ArmEstimator
+    from confide.typing import Booleans, Floats, Label
 
 
-def learning_rows(arm: ArmEstimator, effect: Effect, study: Study) -> NDArray[np.bool_]:
+def learning_rows(arm: ArmEstimator, effect: Effect, study: Study, control: Label) -> Booleans:
     """Return a mask of the rows that calibrate neither an arm nor an effect."""
     learns = np.zeros(len(study), dtype=bool)
-    for place, label in enumerate(np.unique(study.treatment)):
+    labels = np.unique(study.treatment).tolist()
+    for place, label in enumerate(sorted(labels, key=lambda label: label != control)):
         mine = study.treatment == label
         with _naming(label, study):
-            learns[mine] = arm.learning_rows(study.trial[mine])
+            learns[mine] = arm._learning_rows(study.trial[mine])
         if effect.calibrates_on_trial(place):
             learns &= ~(mine & study.trial)
     return learns
@@ -41,13 +41,14 @@ def _naming(label: Any, study: Study) -> Iterator[None]:
     try:
         yield
     except ValueError as error:
+        kind = RefusalError if isinstance(error, RefusalError) else ValueError
         tables = {"observational": ~study.trial, "trial": study.trial}
         found = "; ".join(f"{name} {examples(np.unique(study.treatment[rows]))}" for name, rows in tables.items())
-        raise ValueError(f"treatment {label}: {error} Treatments by table: {found}.") from error
+        raise kind(f"treatment {label}: {error} Treatments by table: {found}.") from error
 
 
 def fit_arm(
-    arm: ArmEstimator, encoded: NDArray[np.float64], study: Study, label: Any
+    arm: ArmEstimator, encoded: Floats, study: Study, label: Any
 ) -> tuple[ArmEstimator, list[tuple[type[Warning], str]]]:
     """Return a clone of the arm fitted on the rows of one treatment, and its warnings."""
     rows = study.treatment == label
@@ -61,7 +62,7 @@ def fit_arm(
     return fitted, [(each.category, str(each.message)) for each in caught]
 
 
-def point_out_two_values(arm: ArmEstimator, y: NDArray[np.float64]) -> None:
+def point_out_two_values(arm: ArmEstimator, y: Floats) -> None:
     """Warn if the outcome is always 0 or 1 but outcome_values does not say so."""
     if arm.outcome_values is None and arm.outcome_range is None and np.array_equal(np.unique(y), [0, 1]):
         warnings.warn(
@@ -71,7 +72,7 @@ def point_out_two_values(arm: ArmEstimator, y: NDArray[np.float64]) -> None:
         )
 
 
-def rows_by_arm(encoded: NDArray[np.float64], study: Study) -> dict[Any, tuple[Rows, Rows]]:
+def rows_by_arm(encoded: Floats, study: Study) -> dict[Any, tuple[Rows, Rows]]:
     """Return each arm's observational and trial rows."""
     rows = Rows(encoded, study.y)
     return {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -10,15 +10,20 @@ from confide.base.rounding import ROUNDING, predictions_off, slack
 from confide.conformal.centred import CentredCalibration
 from confide.conformal.intervals import Intervals, IntervalSets
 from confide.methods.base import ArmEstimator
-from confide.models.base_model import BASE_ON, check_base_on
+from confide.methods.promise import KEPT, KEPT_UNDER_CONFOUNDING
+from confide.models.base_model import BASE_ON, check_base_on, share_explained
 from confide.models.scores import AbsoluteResidual, Shifted
 from confide.ratio import ClassifierRatio
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from collections.abc import Sequence
 
     from confide.conformal import Calibration
     from confide.methods.arm import Arm
+    from confide.methods.new_rows import NewRows
+    from confide.methods.promise import Promise
+    from confide.models.scores import Score
+    from confide.typing import Booleans, Floats, Level, RandomState, Regressor
 
 
 class Transfer(ArmEstimator):
@@ -29,7 +34,7 @@ class Transfer(ArmEstimator):
 
     Parameters
     ----------
-    base, score, calibration, alpha, outcome_range, outcome_values, random_state
+    base, conformity_score, calibration, alpha, outcome_range, outcome_values, random_state
         As in `Naive`.
     base_on : {"observational", "centred", "trial", "weighted", "grounded"}
         What the base model is trained on. "centred": observational rows, minus its mean error on the trial. The new row
@@ -47,23 +52,29 @@ class Transfer(ArmEstimator):
     def __init__(
         self,
         *,
-        base: Any = None,
-        score: Any = "absolute",
+        base: Regressor | str | None = None,
+        conformity_score: Score | str = "absolute",
         calibration: float | tuple[float, float] = 0.5,
-        alpha: float = 0.1,
+        alpha: Level | None = None,
         outcome_range: tuple[float, float] | None = None,
-        outcome_values: Any = None,
-        random_state: Any = None,
+        outcome_values: Sequence[float] | None = None,
+        random_state: RandomState = None,
         base_on: str = "observational",
     ) -> None:
         self.base = base
-        self.score = score
+        self.conformity_score = conformity_score
         self.calibration = calibration
         self.alpha = alpha
         self.outcome_range = outcome_range
         self.outcome_values = outcome_values
         self.random_state = random_state
         self.base_on = base_on
+
+    def _name(self) -> str:
+        return "transfer-centred" if self.base_on == "centred" else "transfer"
+
+    def _promise(self) -> Promise:
+        return KEPT if self.base_on == "trial" else KEPT_UNDER_CONFOUNDING
 
     def _needed(self) -> dict[str, int]:
         alone = {"observational": self._needs, "centred": {"trial": 1}, "trial": {"trial": 2}}
@@ -91,8 +102,8 @@ class Transfer(ArmEstimator):
     def _fit_centred(self, arm: Arm) -> None:
         if type(self.score_) is not AbsoluteResidual:
             raise ValueError(
-                f"base_on='centred' takes absolute residuals, got score={self.score!r}. Use score='absolute', or "
-                "base_on='grounded'."
+                f"base_on='centred' takes absolute residuals, got conformity_score={self.conformity_score!r}. Use "
+                "conformity_score='absolute', base_on='grounded', or the method transfer."
             )
         if not len(arm.observational):
             self._fit_on_trial_alone(arm)
@@ -102,30 +113,29 @@ class Transfer(ArmEstimator):
         bias = float((arm.trial.y - prediction).mean())
         self.base_ = Shifted(self.base_, bias)
         centred = self._predict_base(arm.trial.X)
+        self.base_r2_ = share_explained(arm.trial.y, centred)
         off = predictions_off(self.base_.predict, arm.trial.X, centred) + ROUNDING * np.abs(prediction).max()
         rounding = slack(self.score_.score, centred, off, arm.trial.y)
         self.centred_ = CentredCalibration.of(arm.trial.y - centred, rounding)
         self.calibration_ = self.centred_.above
 
-    def _sets(self, X: NDArray[np.float64]) -> IntervalSets:
+    def _sets(self, rows: NewRows) -> IntervalSets:
         if self.centred_ is None:
-            return super()._sets(X)
-        return IntervalSets.of(self._clip(self._centred_interval(self._predict_base(X))))
+            return super()._sets(rows)
+        return IntervalSets.of(self._clip(self._centred_interval(rows.prediction)))
 
-    def _centred_interval(self, prediction: NDArray[np.float64]) -> Intervals:
-        below, above = (self.score_.interval(prediction, np.asarray(offset)) for offset in self.offsets())
+    def _centred_interval(self, prediction: Floats) -> Intervals:
+        below, above = (self.score_.interval(prediction, np.asarray(offset)) for offset in self._offsets())
         return Intervals(below.lower, above.upper)
 
-    def offsets(self) -> tuple[float, float]:
+    def _offsets(self) -> tuple[float, float]:
         """Return how far intervals reach below and above the base model's prediction."""
         if self.centred_ is None:
-            return super().offsets()
-        below, above = self.centred_.quantiles(self.alpha)
+            return super()._offsets()
+        below, above = self.centred_.quantiles(self.alpha_)
         return float(below), float(above)
 
-    def _is_member(
-        self, X: NDArray[np.float64], y: NDArray[np.float64], prediction: NDArray[np.float64]
-    ) -> NDArray[np.bool_]:
+    def _is_member(self, rows: NewRows, y: Floats) -> Booleans:
         if self.centred_ is None:
-            return super()._is_member(X, y, prediction)
-        return self._centred_interval(prediction).contains(y)
+            return super()._is_member(rows, y)
+        return self._centred_interval(rows.prediction).contains(y)

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from confide.data.splits import Rows, join, split
+from confide.exceptions import RefusalError
+from confide.methods.promise import PROPENSITY
 from confide.methods.weighted import Weighted, weighs_outcome
 from confide.ratio import ClassifierRatio, PropensityRatio, check_ratio
 from confide.ratio.propensity import logistic_regression, without
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from collections.abc import Sequence
 
     from confide.conformal import Calibration
     from confide.methods.arm import Arm
+    from confide.methods.promise import Promise
+    from confide.models.scores import Score
+    from confide.ratio import DensityRatio
+    from confide.typing import Floats, Level, RandomState, Regressor
 
 
 class WCP(Weighted):
@@ -28,7 +34,7 @@ class WCP(Weighted):
 
     Parameters
     ----------
-    base, score, calibration, alpha, outcome_range, outcome_values, random_state
+    base, conformity_score, calibration, alpha, outcome_range, outcome_values, random_state
         As in `Naive`; ``calibration`` is the share of observational rows.
     ratio : density ratio or name, default None
         A ratio on covariates. None: `PropensityRatio`, logistic regression on the observational fit rows of
@@ -42,23 +48,29 @@ class WCP(Weighted):
     def __init__(
         self,
         *,
-        base: Any = None,
-        score: Any = "absolute",
+        base: Regressor | str | None = None,
+        conformity_score: Score | str = "absolute",
         calibration: float | tuple[float, float] = 0.5,
-        alpha: float = 0.1,
+        alpha: Level | None = None,
         outcome_range: tuple[float, float] | None = None,
-        outcome_values: Any = None,
-        random_state: Any = None,
-        ratio: Any = None,
+        outcome_values: Sequence[float] | None = None,
+        random_state: RandomState = None,
+        ratio: DensityRatio | str | None = None,
     ) -> None:
         self.base = base
-        self.score = score
+        self.conformity_score = conformity_score
         self.calibration = calibration
         self.alpha = alpha
         self.outcome_range = outcome_range
         self.outcome_values = outcome_values
         self.random_state = random_state
         self.ratio = ratio
+
+    def _name(self) -> str:
+        return "wcp"
+
+    def _promise(self) -> Promise:
+        return PROPENSITY
 
     def _learns_from(self, observational: int) -> tuple[str, ...]:  # noqa: ARG002
         return ("observational fit",)
@@ -76,16 +88,16 @@ class WCP(Weighted):
         self.ratio_ = self._learn_ratio(ratio, join(everyone), join(fit.X), arm)
         self.calibration_: Calibration = self._calibrate(calibration, weighted=True)
 
-    def _trial_covariates(self, arm: Arm) -> NDArray[np.float64]:
+    def _trial_covariates(self, arm: Arm) -> Floats:
         if not len(arm.trial):
-            raise ValueError(
+            raise RefusalError(
                 "WCP needs the covariates of the population: pass population= (all arms' observational "
                 "covariates), or at least one trial row to stand in for it."
             )
         return arm.trial.X
 
 
-def _fit_rows_of_all_arms(arm: Arm, fit: Rows) -> NDArray[np.float64]:
+def _fit_rows_of_all_arms(arm: Arm, fit: Rows) -> Floats:
     """Return the observational fit rows of all arms: this arm's, and the same share of the others'."""
     others = without(np.asarray(arm.population, dtype=np.float64), arm.observational.X)
     if len(others) > 1:

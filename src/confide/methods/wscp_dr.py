@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
@@ -11,15 +11,22 @@ from confide.conformal.grid import widened_range
 from confide.conformal.intervals import Intervals, IntervalSets
 from confide.conformal.quantile import Calibration, check_alpha, rows_needed
 from confide.methods.base import ArmEstimator
+from confide.methods.promise import two_stage_promise
 from confide.models.interval_ends import IntervalEnds
 from confide.models.scores import raised_scores
 from confide.ratio import ClassifierRatio
+from confide.ratio.registry import looks_at
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from collections.abc import Sequence
 
     from confide.data.splits import Rows
     from confide.methods.arm import Arm
+    from confide.methods.new_rows import NewRows
+    from confide.methods.promise import Promise
+    from confide.models.scores import Score
+    from confide.ratio import DensityRatio
+    from confide.typing import Booleans, Floats, Level, RandomState, Regressor
 
 TARGETS = ("interval", "outcome")
 
@@ -40,7 +47,7 @@ class WSCPDR(ArmEstimator):
 
     Parameters
     ----------
-    base, score, calibration, alpha, outcome_range, outcome_values, random_state
+    base, conformity_score, calibration, alpha, outcome_range, outcome_values, random_state
         As in `Naive`; ``calibration`` is the share of rows that calibrate in each source.
     base_on : {"observational", "trial", "weighted", "grounded"}
         Whose fit rows the base model of the first stage learns from; "weighted": both, weighed by the ratio;
@@ -75,23 +82,23 @@ class WSCPDR(ArmEstimator):
     def __init__(
         self,
         *,
-        base: Any = None,
-        score: Any = "absolute",
+        base: Regressor | str | None = None,
+        conformity_score: Score | str = "absolute",
         calibration: float | tuple[float, float] = 0.5,
-        alpha: float = 0.1,
+        alpha: Level | None = None,
         outcome_range: tuple[float, float] | None = None,
-        outcome_values: Any = None,
-        random_state: Any = None,
+        outcome_values: Sequence[float] | None = None,
+        random_state: RandomState = None,
         base_on: str = "observational",
-        ratio: Any = None,
+        ratio: DensityRatio | str | None = None,
         exact: bool = True,
         target: str = "interval",
-        levels: tuple[Any, Any] | None = None,
-        second_stage: Any = None,
+        levels: tuple[Level, Level] | None = None,
+        second_stage: Regressor | None = None,
         refit: bool = False,
     ) -> None:
         self.base = base
-        self.score = score
+        self.conformity_score = conformity_score
         self.calibration = calibration
         self.alpha = alpha
         self.outcome_range = outcome_range
@@ -105,6 +112,18 @@ class WSCPDR(ArmEstimator):
         self.second_stage = second_stage
         self.refit = refit
 
+    def _name(self) -> str:
+        return f"wscp-dr{'*' if looks_at(self.ratio) == 'x' else ''}-{self._form()}"
+
+    def _promise(self) -> Promise:
+        levels = (None, None) if self.levels is None else self.levels
+        return two_stage_promise(self._form(), looks_at(self.ratio), refit=self.refit, levels=levels)
+
+    def _form(self) -> str:
+        if not self.exact:
+            return "inexact"
+        return "exact" if self.target == "interval" else "calibrated"
+
     def _learns_from(self, observational: int) -> tuple[str, ...]:  # noqa: ARG002
         return ("observational fit", "trial fit")
 
@@ -113,68 +132,63 @@ class WSCPDR(ArmEstimator):
             raise ValueError(f"target={self.target!r} is unknown; {suggest(self.target, TARGETS)}")
         if self.refit and self.base_on != "observational":
             raise ValueError(f"refit=True fits on observational rows: base_on must be so too, got {self.base_on!r}.")
-        self._stage_alphas()
+        self.levels_ = self._check_levels()
+        self.form_ = self._form()
         fit, calibration = arm.split_observational()
         trial_fit, trial_calibration = arm.split_trial()
         ratio = ClassifierRatio() if self.ratio is None else self.ratio
         self.ratio_ = self._learn_ratio(ratio, trial_fit.joined(), fit.joined(), arm)
         self.base_ = self._learn_on(self.base_on, fit, trial_fit, arm)
         self.first_stage_: Calibration = self._calibrate(calibration, weighted=True)
-        self.end_rows_ = trial_fit if self.exact else arm.trial
+        self.end_rows_ = arm.trial if self.form_ == "inexact" else trial_fit
         self.calibration_rows_ = trial_calibration
         # Infinite ends are replaced by the domain's ends, which must not depend on calibration rows.
         learnt_from = np.concatenate([arm.observational.y, self.end_rows_.y])
         self.domain_ = widened_range(learnt_from, self.outcome_range_)
         self.refits_ = None
         if self.refit:
-            parts = [self.end_rows_] + [self.calibration_rows_] * self._holds_intervals()
+            parts = [self.end_rows_] + [self.calibration_rows_] * (self.form_ == "exact")
             self.refits_ = [self._refit_at(arm, rows) for rows in parts]
         self.ends_ = IntervalEnds(self.second_stage, arm.base_seed)
         self._second_stage()
 
-    def at(self, alpha: Any) -> Self:
+    def _at(self, alpha: Level) -> Self:
         """Return a copy at another level: the base model and the ratio are kept, the ends are regressed again."""
-        other = super().at(alpha)
-        other._second_stage()  # noqa: SLF001  (our own copy)
+        other = super()._at(alpha)
+        other._second_stage()
         return other
 
-    def set_alpha(self, alpha: Any) -> None:
-        """Set the level; the given ``levels`` are scaled in proportion."""
-        if refusal := self.why_not_at(alpha):
-            raise ValueError(refusal)
+    def _move(self, old: Level, alpha: Level) -> None:
+        """Set the level; the stages' levels are scaled in proportion."""
+        factor = check_alpha(alpha) / check_alpha(old)
+        scaled = tuple(check_alpha(level, "levels") * factor for level in self.levels_)
+        self.levels_ = (scaled[0], scaled[1])
         if self.levels is not None:
-            old = [check_alpha(level, "levels") for level in self._stage_alphas()]
-            factor = check_alpha(alpha) / check_alpha(self.alpha)
-            self.levels = (old[0] * factor, old[1] * factor)
-        super().set_alpha(alpha)
+            self.levels = self.levels_
+        super()._move(old, alpha)
 
-    def why_not_at(self, alpha: Any) -> str | None:
-        """Return why the given ``levels`` cannot be scaled to this alpha; None if they can."""
-        if self.levels is None:
+    def _why_not_at(self, alpha: Level) -> str | None:
+        """Return why the stages' levels cannot be scaled to this alpha; None if they can."""
+        largest = max(check_alpha(level, "levels") for level in self.levels_)
+        if largest * check_alpha(alpha) / check_alpha(self.alpha_) < 1:
             return None
-        largest = max(check_alpha(level, "levels") for level in self._stage_alphas())
-        if largest * check_alpha(alpha) / check_alpha(self.alpha) < 1:
-            return None
+        shown = tuple(float(level) for level in self.levels_)
         return (
-            f"levels={self.levels} at alpha={self.alpha} move in step with alpha, and would reach 1 at "
-            f"alpha={alpha}; it must stay below {float(check_alpha(self.alpha) / largest):g}."
+            f"levels={shown} at alpha={float(self.alpha_):g} move in step with alpha, and would reach 1 at "
+            f"alpha={alpha}; it must stay below {float(check_alpha(self.alpha_) / largest):g}."
         )
-
-    def _holds_intervals(self) -> bool:
-        """Return whether stage 2 is calibrated to contain stage 1's intervals."""
-        return self.exact and self.target == "interval"
 
     def _second_stage(self) -> None:
         """Regress the ends of the first stage's intervals, and calibrate them if the method is exact."""
         self.ends_ = IntervalEnds(self.ends_.regressor, self.ends_.seed)
         self.ends_.fit(self.end_rows_.X, self._first_stage(0), self.domain_)
         rows = self.calibration_rows_
-        truth = self._first_stage(1) if self._holds_intervals() else Intervals(rows.y, rows.y)
-        self.calibration_ = Calibration.of(self.ends_.miss(rows.X, truth) if self.exact else [])
+        truth = self._first_stage(1) if self.form_ == "exact" else Intervals(rows.y, rows.y)
+        self.calibration_ = Calibration.of([] if self.form_ == "inexact" else self.ends_.miss(rows.X, truth))
 
     def _first_stage(self, part: int) -> Intervals:
         """Return the intervals C at the rows that train the ends (0) or calibrate them (1)."""
-        alpha = self._stage_alphas()[0]
+        alpha = self.levels_[0]
         if self.refits_ is not None:
             prediction, calibrations = self.refits_[part]
             quantile = np.array([calibration.quantile(alpha, weight) for calibration, weight in calibrations])
@@ -184,7 +198,7 @@ class WSCPDR(ArmEstimator):
             quantile = self.first_stage_.quantile(alpha, self._weigh(rows.X, rows.y))
         return self._clip(self.score_.interval(prediction, quantile))
 
-    def _refit_at(self, arm: Arm, rows: Rows) -> tuple[NDArray[np.float64], list[tuple[Calibration, float]]]:
+    def _refit_at(self, arm: Arm, rows: Rows) -> tuple[Floats, list[tuple[Calibration, float]]]:
         """Return, per row, its prediction and calibration by a base model trained with that row."""
         observational = arm.observational
         weights = self._weigh(observational.X, observational.y)
@@ -198,10 +212,10 @@ class WSCPDR(ArmEstimator):
             calibrations.append((Calibration.of(scores, weights), float(weight)))
         return np.array(predictions), calibrations
 
-    def _stage_alphas(self) -> tuple[Any, Any]:
+    def _check_levels(self) -> tuple[Level, Level]:
         """Return α₁ and α₂."""
         if self.levels is None:
-            return self.alpha, self.alpha
+            return self.alpha_, self.alpha_
         try:
             first, second = self.levels
         except (TypeError, ValueError) as error:
@@ -210,29 +224,29 @@ class WSCPDR(ArmEstimator):
         check_alpha(second, "levels[1]")
         return first, second
 
-    def _base_alpha(self) -> Any:
-        return self._stage_alphas()[0]
+    def _base_alpha(self) -> Level:
+        return self.levels_[0]
 
-    def _quantile_alpha(self) -> Any:
-        return self._stage_alphas()[1]
+    def _quantile_alpha(self) -> Level:
+        return self.levels_[1]
 
     def _offset(self) -> float:
-        return float(self.calibration_.quantile(self._quantile_alpha())) if self.exact else 0.0
+        return 0.0 if self.form_ == "inexact" else float(self.calibration_.quantile(self._quantile_alpha()))
 
-    def _sets(self, X: NDArray[np.float64]) -> IntervalSets:
-        return IntervalSets.of(self._clip(self.ends_.widened(X, self._offset())))
+    def _sets(self, rows: NewRows) -> IntervalSets:
+        return IntervalSets.of(self._clip(self.ends_.widened(rows.X, self._offset())))
 
-    def _members(self, X: NDArray[np.float64], values: NDArray[np.float64]) -> NDArray[np.bool_]:
-        lower, upper = (end[:, None] for end in self.ends_.predict(X))
+    def _members(self, rows: NewRows, values: Floats) -> Booleans:
+        lower, upper = (end[:, None] for end in self.ends_.predict(rows.X))
         return np.maximum(lower - values, values - upper) <= self._offset()
 
-    def shortage(self) -> str | None:
+    def _shortage(self) -> str | None:
         """Return why all intervals are infinite; inexact ones never are for lack of rows."""
-        if not self.exact or self._offset() < np.inf:
+        if self.form_ == "inexact" or self._offset() < np.inf:
             return None
         rows, infinite = len(self.calibration_.scores), int((self.calibration_.scores == np.inf).sum())
         if rows < rows_needed(self._quantile_alpha()):
-            return super().shortage()
+            return super()._shortage()
         return (
             f"the first stage's intervals are infinite at {infinite} of {rows} trial calibration rows, where a row's "
             f"own weight outweighs the observational rows. All intervals are {self._reach()}. "

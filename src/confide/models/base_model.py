@@ -4,21 +4,36 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from sklearn.base import clone
-from sklearn.linear_model import Ridge, RidgeCV
+from sklearn.dummy import DummyRegressor
+from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
+from sklearn.linear_model import LinearRegression, Ridge, RidgeCV
 from sklearn.pipeline import Pipeline
 
 from confide.base.cache import fit_once
 from confide.base.validation import suggest
 from confide.models.auto import AutoRegressor
 from confide.models.fitting import seeded, weights_for
-from confide.models.preprocessing import Learner, prepared
+from confide.models.preprocessing import Learner, prepared, ridge_on_splines, standardised
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from confide.data.splits import Rows
+    from confide.typing import Floats, Regressor
 
 # Which rows train the base model; all but the first include trial fit rows, which then may not calibrate.
 BASE_ON = ("observational", "trial", "weighted", "grounded")
+# Base models by name.
+BASES: dict[str, Callable[[], Regressor]] = {
+    "auto": AutoRegressor,
+    "constant": DummyRegressor,
+    "linear": lambda: standardised(LinearRegression()),
+    "ridge": ridge_on_splines,
+    "boosting": HistGradientBoostingRegressor,
+    "forest": lambda: standardised(RandomForestRegressor(min_samples_leaf=5)),
+}
 
 
 def check_base_on(base_on: str, known: tuple[str, ...] = BASE_ON) -> str:
@@ -30,8 +45,7 @@ def check_base_on(base_on: str, known: tuple[str, ...] = BASE_ON) -> str:
 
 def learn(base: Any, rows: Rows, seed: int) -> Any:
     """Return the base model fitted on the rows; None means `AutoRegressor`."""
-    model = AutoRegressor() if check_base(base) is None else base
-    model = prepared(seeded(model, seed))
+    model = prepared(seeded(check_base(base), seed))
     return fit_once(model, rows.X, rows.y, **weights_for(model, rows.weight))
 
 
@@ -41,8 +55,9 @@ def settled(base: Any, rows: Rows, seed: int) -> Any:
     Tuning again for each candidate outcome would cost time and split prediction sets into pieces. Early stopping is
     such tuning, and so is the automatic model's choice of candidate and penalty.
     """
-    if check_base(base) is None or isinstance(base, AutoRegressor):
-        base = seeded(AutoRegressor() if base is None else base, seed).fit(rows.X, rows.y).model_
+    base = check_base(base)
+    if isinstance(base, AutoRegressor):
+        base = seeded(base, seed).fit(rows.X, rows.y).model_
         if isinstance(base, Pipeline) and isinstance(base[-1], RidgeCV):
             base = Learner.of(*base[:-1], Ridge(alpha=base[-1].alpha_))
     base = clone(base)
@@ -57,14 +72,38 @@ def settled(base: Any, rows: Rows, seed: int) -> Any:
 
 
 def check_base(base: Any) -> Any:
-    """Return the base model; raise unless it is a regressor or None."""
+    """Return the base model, None being the automatic one; raise unless it is a regressor or a name of one."""
     if base is None:
-        return None
+        return AutoRegressor()
+    if isinstance(base, str):
+        if base not in BASES:
+            raise ValueError(f"base {base!r} is unknown; {suggest(base, BASES)}")
+        return BASES[base]()
     if isinstance(base, type) or not all(
         hasattr(base, name) for name in ("fit", "predict", "get_params", "__sklearn_tags__")
     ):
         raise ValueError(
-            f"base must be an unfitted scikit-learn regressor or None, got {base!r}. A class of your own needs "
-            "sklearn.base.RegressorMixin and BaseEstimator."
+            f"base must be an unfitted scikit-learn regressor, a name ({', '.join(BASES)}) or None, got {base!r}. A "
+            "class of your own needs sklearn.base.RegressorMixin and BaseEstimator."
         )
     return base
+
+
+def share_explained(y: Floats, points: Floats) -> float | None:
+    """Return R², the share of the outcomes' variance that points explain; None if outcomes do not vary."""
+    total = float(np.sum((y - y.mean()) ** 2)) if len(y) else 0.0
+    return 1 - float(np.sum((y - points) ** 2)) / total if total > 0 else None
+
+
+def name_of_base(model: Any) -> str:
+    """Return what a fitted base model is, in a word: the winner of the automatic one, or the name of the class."""
+    while not isinstance(model, AutoRegressor):
+        if isinstance(model, Pipeline):
+            model = model.steps[-1][1]
+        elif hasattr(model, "models"):  # the mean and its error, or the median between two quantiles
+            model = model.models[(len(model.models) - 1) // 2]
+        elif hasattr(model, "model"):
+            model = model.model
+        else:
+            return type(model).__name__
+    return f"{model.name_} (chosen from {', '.join(model.errors_)})" if model.errors_ else str(model.name_)

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from confide.models.scores import Score
+    from confide.typing import Level
 
 Answer = TypeVar("Answer")
 
@@ -71,7 +72,7 @@ class Refits:
     weights: NDArray[np.float64]
     base: Any
     score: Score
-    alpha: float
+    alpha: Level
     seed: int
     ratio: Any
     slack: float
@@ -86,7 +87,7 @@ class Refits:
         *,
         base: Any,
         score: Score,
-        alpha: float,
+        alpha: Level,
         seed: int,
         ratio: Any,
         slack: float,

@@ -13,7 +13,7 @@ from sklearn.model_selection import KFold, cross_val_predict
 from confide.base.rounding import predictions_off, slack
 from confide.base.validation import suggest
 from confide.conformal.intervals import Intervals, moved_apart
-from confide.models.auto import FOLDS, AutoRegressor
+from confide.models.auto import FOLDS
 from confide.models.base_model import check_base, learn
 from confide.models.fitting import weights_for
 from confide.models.preprocessing import standardised
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from confide.data.splits import Rows
+    from confide.typing import Level
 
 
 class Score(Protocol):
@@ -32,7 +33,7 @@ class Score(Protocol):
     the rounding error of the score (`confide.base.rounding`).
     """
 
-    def learn(self, base: Any, rows: Rows, alpha: float, seed: int) -> Any:
+    def learn(self, base: Any, rows: Rows, alpha: Level, seed: int) -> Any:
         """Return a model whose ``predict`` gives, row by row, what the score compares an outcome with."""
 
     def score(self, prediction: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -51,7 +52,7 @@ class Score(Protocol):
 class AbsoluteResidual:
     """|y - μ̂(x)|, the paper's score: intervals of one width around the base model's prediction."""
 
-    def learn(self, base: Any, rows: Rows, alpha: float, seed: int) -> Any:  # noqa: ARG002
+    def learn(self, base: Any, rows: Rows, alpha: Level, seed: int) -> Any:  # noqa: ARG002
         """Return the base model itself."""
         return learn(base, rows, seed)
 
@@ -83,7 +84,7 @@ class ConformalisedQuantiles:
     changes later. A third one, the median, is the point prediction.
     """
 
-    def learn(self, base: Any, rows: Rows, alpha: float, seed: int) -> Any:
+    def learn(self, base: Any, rows: Rows, alpha: Level, seed: int) -> Any:
         """Return models of the two quantiles and the median."""
         levels = (float(alpha) / 2, 0.5, 1 - float(alpha) / 2)
         return Columns([learn(quantile_model(base, level), rows, seed) for level in levels])
@@ -115,7 +116,7 @@ class NormalisedResidual:
     σ̂ is a second model, of the absolute errors that μ̂ makes on fit rows it was not fitted on.
     """
 
-    def learn(self, base: Any, rows: Rows, alpha: float, seed: int) -> Any:  # noqa: ARG002
+    def learn(self, base: Any, rows: Rows, alpha: Level, seed: int) -> Any:  # noqa: ARG002
         """Return the models of the mean and of the size of its error."""
         mean = learn(base, rows, seed)
         folds = KFold(min(FOLDS, len(rows)), shuffle=True, random_state=seed) if len(rows) > 1 else None
@@ -213,8 +214,7 @@ def raised_scores(score: Score, model: Any, rows: Rows, prediction: NDArray[np.f
 
 def quantile_model(base: Any, level: float) -> Any:
     """Return the base model set to predict that quantile; None means `AutoRegressor`."""
-    if check_base(base) is None:
-        return AutoRegressor(quantile=level)
+    base = check_base(base)
     parameters = base.get_params()
     if "quantile" in parameters:
         switches = {name: "quantile" for name in ("loss", "strategy") if name in parameters}
@@ -222,8 +222,8 @@ def quantile_model(base: Any, level: float) -> Any:
     if {"loss", "alpha"} <= set(parameters) and hasattr(base, "n_estimators"):
         return clone(base).set_params(loss="quantile", alpha=level)
     raise ValueError(
-        f"score='cqr' needs a base model of quantiles, and {type(base).__name__} has no parameter for one. Use "
-        "HistGradientBoostingRegressor, GradientBoostingRegressor, QuantileRegressor, or base=None."
+        f"conformity_score='cqr' needs a base model of quantiles, and {type(base).__name__} has no parameter for one. "
+        "Use HistGradientBoostingRegressor, GradientBoostingRegressor, QuantileRegressor, or base=None."
     )
 
 
@@ -238,9 +238,11 @@ def check_score(score: Any) -> Score:
     """Return the score of that name, or the score itself."""
     if isinstance(score, str):
         if score not in SCORES:
-            raise ValueError(f"score {score!r} is unknown; {suggest(score, SCORES)}")
+            raise ValueError(f"conformity_score {score!r} is unknown; {suggest(score, SCORES)}")
         return SCORES[score]()
     if not all(hasattr(score, name) for name in ("learn", "score", "interval", "point", "shift")):
-        raise ValueError(f"score must be a name or have learn, score, interval, point and shift, got {score!r}.")
+        raise ValueError(
+            f"conformity_score must be a name or have learn, score, interval, point and shift, got {score!r}."
+        )
     found: Score = score
     return found

@@ -20,7 +20,7 @@ from confide.data.encoding import TableEncoder, kinds_of
 from confide.data.splits import Rows
 from confide.data.study import stack
 from confide.datasets import Dataset, load_nsw, load_star, synthetic
-from confide.exceptions import InfiniteIntervalWarning
+from confide.exceptions import InfiniteIntervalWarning, RefusalError, TrialAloneWarning
 from confide.methods.naive import Naive
 from confide.methods.pooled_dr import PooledDR
 from confide.methods.registry import METHODS, method
@@ -105,7 +105,7 @@ def compare_cell(cell: str, seed: int, *, n: int = 10_000, n_test: int = 1000) -
     for setting in _settings(cell, seed, n, n_test):
         with sharing_fits(), warnings.catch_warnings():
             warnings.simplefilter("ignore", InfiniteIntervalWarning)  # the table counts them
-            warnings.filterwarnings("ignore", ".*calibrates on the trial alone")
+            warnings.simplefilter("ignore", TrialAloneWarning)
             for name, unfitted in configurations().items():
                 outcomes.append(Outcome(cell, name, setting.arm, seed, *_ask(unfitted, setting, seed)))
     return outcomes
@@ -157,9 +157,7 @@ def _ask(unfitted: ArmEstimator, setting: Setting, seed: int) -> tuple[float, fl
     arm = unfitted.set_params(random_state=seed, alpha=ALPHA)
     try:
         arm.fit(setting.X, setting.y, trial=setting.trial, population=setting.population)
-    except ValueError as error:
-        if "observational row" not in str(error):
-            raise
+    except RefusalError:
         return (np.nan,) * 4
     sets = arm.predict_set(setting.test.X)
     covered, hulls = sets.contains(setting.test.y).mean(), sets.hull()
@@ -170,7 +168,7 @@ def _equal_width(arm: ArmEstimator, test: Rows) -> float:
     """Return the mean width of the level, between those tried, at which 1-α of the test rows are covered."""
     if not isinstance(arm, Naive | Transfer | PooledDR):
         return np.nan
-    tried = [arm.at(level).predict_interval(test.X) for level in LEVELS]
+    tried = [arm._at(level).predict_interval(test.X) for level in LEVELS]
     finite = [(each.contains(test.y).mean(), each.width.mean()) for each in tried if not each.infinite.any()]
     if not finite:
         return np.nan

@@ -18,7 +18,7 @@ from confide.conformal.intervals import Intervals
 from confide.data.splits import Rows
 from confide.effects.base import difference
 from confide.effects.nested import Nested
-from confide.exceptions import InfiniteIntervalWarning
+from confide.exceptions import InfiniteIntervalWarning, RefusalError, TrialAloneWarning
 from confide.methods.registry import method
 from confide.methods.wtcp_dr import WTCPDR
 from confide.paper.comparison import BASELINES, Setting, synthetic_settings
@@ -103,7 +103,7 @@ def synthetic_cell(n: int, m: int, d: int, n_test: int, ratio: str, seed: int) -
             fitted = [_fitted(_unfitted(name, RATIOS[ratio]), arm, seed) for arm in arms]
             asked = list(zip(fitted, arms, strict=True))
             hulls = [None if one is None else one.predict_interval(arm.test.X) for one, arm in asked]
-            edges = [one is not None and one.searches() and _edges(arm) for one, arm in asked]
+            edges = [one is not None and one._searches() and _edges(arm) for one, arm in asked]
             known = {"d": d, "m": m, "ratio": ratio if weighted else "", "method": name, "seed": seed}
             rows += _rows_of_arms(known, hulls, [arm.test.y for arm in arms], edges)
     return rows
@@ -155,8 +155,9 @@ def nested_effects(n: int, m: int, d: int, n_test: int, seed: int) -> list[Row]:
             exact = Nested(exact=True).fit(fitted, sources, ALPHA, seed)
             inexact = copy.copy(exact)
             inexact.exact = False
+            new = {label: arm._new_rows(arms[0].test.X) for label, arm in fitted.items()}
             rows += [
-                {"form": form, **known, **_figures(effect.predict_interval(arms[0].test.X, 1, 0), truth)}
+                {"form": form, **known, **_figures(effect.predict_interval(new, 1, 0), truth)}
                 for form, effect in zip(FORMS, (inexact, exact), strict=True)
             ]
     return rows
@@ -205,9 +206,7 @@ def _fitted(unfitted: ArmEstimator, arm: Setting, seed: int) -> ArmEstimator | N
     unfitted.set_params(random_state=seed, alpha=ALPHA)
     try:
         return unfitted.fit(arm.X, arm.y, trial=arm.trial, population=arm.population)
-    except ValueError as error:
-        if "needs at least" not in str(error):
-            raise
+    except RefusalError:
         return None
 
 
@@ -249,7 +248,7 @@ def _quiet() -> Iterator[None]:
     """Suppress warnings about infinite intervals, which the tables count."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", InfiniteIntervalWarning)
-        warnings.filterwarnings("ignore", ".*calibrates on the trial alone")
+        warnings.simplefilter("ignore", TrialAloneWarning)
         # Ridge on a single row, which no penalty fits better than another: it is a constant.
         warnings.filterwarnings("ignore", "invalid value", RuntimeWarning, "sklearn.linear_model._ridge")
         yield

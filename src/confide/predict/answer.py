@@ -1,56 +1,71 @@
-"""All predictions of a fitted model for new rows, as the columns of a table."""
+"""Everything that a fitted model says of new rows, computed once: for Python, the command line and the report."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from confide.base.cache import sharing_predictions
 from confide.base.validation import examples, suggest
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
+    from confide.methods.new_rows import NewRows
     from confide.model import CounterfactualIntervals
+    from confide.typing import Floats, Label
 
 
-def answer_columns(model: CounterfactualIntervals, control: Any = None) -> list[str]:
-    """Return the names of the columns that `answers` gives."""
+@dataclass(frozen=True)
+class Answer:
+    """What a model says of some rows.
+
+    Attributes
+    ----------
+    table : pyarrow.Table
+        Points and intervals, one row per row: ``y_<t>``, ``y_<t>_lower``, ``y_<t>_upper`` for each treatment t, then
+        ``effect_<a>_vs_<b>`` and its ends for each treatment a against the control, b. The ends of an empty set are
+        missing values.
+    rows : dict
+        For each treatment, the rows with its base model's predictions.
+    """
+
+    table: pa.Table
+    rows: dict[Label, NewRows]
+
+
+def answer_columns(model: CounterfactualIntervals, control: Label | None = None) -> list[str]:
+    """Return the names of the columns that `answer` gives."""
     names = [f"y_{label}" for label in model.arms_]
     names += [f"effect_{treated}_vs_{against}" for treated, against in contrasts(model, control)]
     return [f"{name}{end}" for name in names for end in ("", "_lower", "_upper")]
 
 
-def contrasts(model: CounterfactualIntervals, control: Any = None) -> list[tuple[Any, Any]]:
-    """Return the pairs whose effects are reported: each treatment against the control, by default the first."""
-    labels = list(model.arms_)
-    named = {str(label): label for label in labels}
+def contrasts(model: CounterfactualIntervals, control: Label | None = None) -> list[tuple[Label, Label]]:
+    """Return the pairs whose effects are reported: each treatment against the control, by default the model's own.
+
+    The control may be given as text, as it stands in a file.
+    """
+    named = {str(label): label for label in model.arms_}
     if control is not None and str(control) not in named:
         raise ValueError(f"the control {control!r} is not a treatment; {suggest(control, named)}")
-    against = labels[0] if control is None else named[str(control)]
-    return [(treated, against) for treated in labels if treated != against]
+    against = model.control_ if control is None else named[str(control)]
+    return [(treated, against) for treated in model.arms_ if treated != against]
 
 
-def answers(model: CounterfactualIntervals, encoded: NDArray[np.float64], control: Any = None) -> pa.Table:
-    """Return points and intervals for every treatment and every effect, one row per row of `model.encode`'s matrix.
-
-    The columns are ``y_<t>``, ``y_<t>_lower``, ``y_<t>_upper`` for each treatment t, then ``effect_<a>_vs_<b>`` and its
-    ends for each treatment a against the control, b. The ends of an empty set are missing values.
-    """
-    found: list[NDArray[np.float64]] = []
-    with sharing_predictions():
-        for arm in model.arms_.values():
-            found += [arm.predict(encoded), *arm.predict_interval(encoded)]
-        for treated, against in contrasts(model, control):
-            point = model.arms_[treated].predict(encoded) - model.arms_[against].predict(encoded)
-            found += [point, *model.effect_.predict_interval(encoded, treated, against)]
+def answer(model: CounterfactualIntervals, encoded: Floats, control: Label | None = None) -> Answer:
+    """Return points and intervals for every treatment and every effect, at rows of `model.encode`'s matrix."""
+    rows = model._new_rows(encoded, model.arms_)
+    found: list[Floats] = []
+    for label, arm in model.arms_.items():
+        found += [arm.predict(rows[label]), *arm.predict_interval(rows[label])]
+    for treated, against in contrasts(model, control):
+        point = model.arms_[treated].predict(rows[treated]) - model.arms_[against].predict(rows[against])
+        found += [point, *model.effect_.predict_interval(rows, treated, against)]
     columns = [pa.array(values, from_pandas=True) for values in found]
-    return pa.table(columns, names=answer_columns(model, control))
+    return Answer(pa.table(columns, names=answer_columns(model, control)), rows)
 
 
-def beside(carried: pa.Schema, model: CounterfactualIntervals, control: Any = None) -> pa.Schema:
+def beside(carried: pa.Schema, model: CounterfactualIntervals, control: Label | None = None) -> pa.Schema:
     """Return the schema of an output: the input's own columns, then the answers; raise if names collide."""
     names = answer_columns(model, control)
     twice = [name for name in carried.names if name in names]

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import reduce
 from itertools import chain
 from operator import add
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -25,13 +25,14 @@ from confide.data.writing import writing
 from confide.diagnostics.covariate_shift import Look
 from confide.exceptions import PopulationWarning
 from confide.io.allowed_types import parts
-from confide.predict.answer import answers, beside, contrasts
+from confide.predict.answer import Answer, answer, beside, contrasts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable
     from concurrent.futures import Future
 
     from confide.model import CounterfactualIntervals
+    from confide.typing import Floats, Label
 
 # Largest number of batches in parallel; each takes memory.
 MOST_THREADS = 8
@@ -61,7 +62,7 @@ class Answered:
     signs: dict[tuple[str, str], dict[str, int]]
 
     @classmethod
-    def of(cls, found: pa.Table, model: CounterfactualIntervals, control: Any) -> Answered:
+    def of(cls, found: pa.Table, model: CounterfactualIntervals, control: Label | None) -> Answered:
         """Return the counts of some rows."""
         pairs = contrasts(model, control)
         signs = {}
@@ -98,12 +99,40 @@ def _count_infinite(found: pa.Table, names: list[str]) -> int:
 
 
 @dataclass(frozen=True)
-class _Part:
+class Part:
     """Some rows with their predictions, the counts of these, and the summary for the test of covariate shift."""
 
-    table: pa.Table
+    batch: Batch
+    answer: Answer
     counted: Answered
     look: Look
+
+
+def answer_batches(
+    model: CounterfactualIntervals,
+    batches: Iterable[Batch],
+    control: Label | None = None,
+    source: str = "the table of new rows",
+) -> Generator[Part]:
+    """Yield the predictions for rows that come in batches, in order, while the next ones are being computed.
+
+    Covariates are found by name. Several batches are predicted in parallel, each by one thread, if all parts of the
+    model are confide's or scikit-learn's; with another base model, which may not be thread-safe, one after the other.
+    """
+    names = covariates(model)
+
+    def answered(batch: Batch) -> Part:
+        check_columns(source, batch.read.column_names, names)
+        return answer_part(model, batch, model.encode(batch.read.select(names)), control)
+
+    return _in_order(answered, batches, _threads(model))
+
+
+def answer_part(model: CounterfactualIntervals, batch: Batch, encoded: Floats, control: Label | None = None) -> Part:
+    """Return the predictions for one batch, whose covariates are encoded."""
+    found = answer(model, encoded, control)
+    counted = Answered.of(found.table, model, control)
+    return Part(batch, found, counted, model.population_.look(encoded, batch.start))
 
 
 def answer_file(
@@ -111,42 +140,36 @@ def answer_file(
     source: str,
     out: str,
     *,
-    control: Any = None,
+    control: Label | None = None,
     dialect: Dialect = PLAIN,
     report_progress: Callable[[int], None] = lambda _: None,
+    keep: Callable[[Part], None] = lambda _: None,
 ) -> Answered:
-    """Write the source's own columns and the predictions, rows in the order of the source.
+    """Write the source's own columns and the predictions (`answer_batches`), rows in the order of the source.
 
-    Effects are those of every treatment against ``control``, the first one by default.
+    Effects are those of every treatment against ``control``, the model's own by default.
 
-    Covariates are found by name. In a CSV file, read by ``dialect``, the own columns keep their text; in a Parquet or
-    Arrow file made from one, numeric covariates become numbers. ``report_progress`` is called with the number of rows
-    after each batch. Several batches are predicted in parallel, each by one thread, if all parts of the model are
-    confide's or scikit-learn's; with another base model, which may not be thread-safe, one after the other.
+    In a CSV file, read by ``dialect``, the own columns keep their text; in a Parquet or Arrow file made from one,
+    numeric covariates become numbers. After each batch ``report_progress`` is called with the number of rows, and
+    ``keep`` with the rows and their predictions.
 
     Warns once, a `PopulationWarning`, if the rows of the file look unlike the trial's.
     """
-    names = covariates(model)
     carry = _with_numbers if format_of(source) == "csv" != format_of(out) else _as_they_are
     counted, look = [], Look.at_nothing(model.population_)
     with closing(read_batches(source, dialect)) as batches:
         first = next(batches)
-        check_columns(source, first.read.column_names, names)
+        check_columns(source, first.read.column_names, covariates(model))
         schema = beside(carry(model, first).schema, model, control)
-
-        def answered(batch: Batch) -> _Part:
-            encoded = model.encode(batch.read.select(names))
-            found = answers(model, encoded, control)
-            table = pa.table([*carry(model, batch).columns, *found.columns], schema=schema)
-            return _Part(table, Answered.of(found, model, control), model.population_.look(encoded, batch.start))
-
-        done = _in_order(answered, chain([first], batches), _threads(model))
+        done = answer_batches(model, chain([first], batches), control, source)
         with writing(out, schema) as sink, closing(done):
             for part in done:
-                sink.write_table(part.table)
+                found = part.answer.table
+                sink.write_table(pa.table([*carry(model, part.batch).columns, *found.columns], schema=schema))
                 counted.append(part.counted)
                 look = look.joined(part.look)
-                report_progress(len(part.table))
+                keep(part)
+                report_progress(len(found))
     if unlike := model.population_.judge(look):
         warnings.warn(unlike, PopulationWarning, stacklevel=2)
     return reduce(add, counted)
@@ -158,9 +181,9 @@ def _threads(model: CounterfactualIntervals) -> int:
     return min(cores(), MOST_THREADS) if libraries <= THREAD_SAFE else 1
 
 
-def _in_order(work: Callable[[Batch], _Part], batches: Iterable[Batch], threads: int) -> Generator[_Part]:
+def _in_order(work: Callable[[Batch], Part], batches: Iterable[Batch], threads: int) -> Generator[Part]:
     """Yield the results of the batches in order, while the next ones are being computed."""
-    pending: deque[Future[_Part]] = deque()
+    pending: deque[Future[Part]] = deque()
     # The batches share the cores: inside one of them nothing runs in parallel.
     with one_thread(), ThreadPoolExecutor(threads, initializer=keep_to_one_thread) as hands:
         for batch in batches:

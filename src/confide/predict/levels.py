@@ -18,12 +18,12 @@ from confide.conformal.intervals import Intervals, moved_apart
 from confide.exceptions import InfiniteIntervalWarning
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from numpy.typing import NDArray
+    from collections.abc import Iterable, Mapping
 
     from confide.methods.base import ArmEstimator
+    from confide.methods.new_rows import NewRows
     from confide.model import CounterfactualIntervals
+    from confide.typing import Floats, Label
 
 # The levels of the table: closer together where intervals of small trials become infinite.
 LEVELS = (0.001, 0.002, 0.005, *(round(step / 100, 2) for step in range(1, 51)))
@@ -49,11 +49,11 @@ class ArmOffsets:
         Offsets below and above the anchors, per level: for the arm's outcome, and for the arm as part of an effect.
     """
 
-    lower: NDArray[np.float64]
-    upper: NDArray[np.float64]
+    lower: Floats
+    upper: Floats
     bounds: tuple[float, float] | None
-    outcome: NDArray[np.float64]
-    effect: NDArray[np.float64]
+    outcome: Floats
+    effect: Floats
 
 
 @dataclass(frozen=True)
@@ -61,35 +61,35 @@ class Offsets:
     """The intervals of a model at many levels: one record per arm, by treatment label."""
 
     levels: tuple[float, ...]
-    arms: dict[Any, ArmOffsets]
+    arms: dict[Label, ArmOffsets]
 
 
-def why_no_offsets(model: CounterfactualIntervals, encoded: NDArray[np.float64]) -> str | None:
+def why_no_offsets(model: CounterfactualIntervals, rows: Mapping[Label, NewRows]) -> str | None:
     """Return why anchors and offsets do not give the rows' intervals at other levels; None if they do.
 
     A user's own estimator may inherit anchors and offsets but make its intervals in another way. So the intervals are
     compared with those from the offsets at the model's own level.
     """
     if model.effect_.arms_at_level() is None:
-        return f"effects by {model.effect} are learnt again at each level"
-    reasons = (arm.why_no_offset() for arm in model.arms_.values())
+        return f"effects by {model.effect_name_} are learnt again at each level"
+    reasons = (arm._why_no_offset() for arm in model.arms_.values())
     reason = next((reason for reason in reasons if reason is not None), None)
     if reason is not None:
         return reason
     inside: Any = model.effect_.arms_at_level()
-    if all(_gives_its_intervals(arm, encoded) for arm in (*model.arms_.values(), *inside.values())):
+    if all(_gives_its_intervals(arm, rows[label]) for arms in (model.arms_, inside) for label, arm in arms.items()):
         return None
     return "this estimator's intervals are not what one offset for all rows gives"
 
 
-def _gives_its_intervals(arm: ArmEstimator, encoded: NDArray[np.float64]) -> bool:
+def _gives_its_intervals(arm: ArmEstimator, rows: NewRows) -> bool:
     """Return whether anchors and offsets give the arm's intervals, up to the rounding of a base model's threads."""
-    anchors = arm.anchors(encoded)
-    below, above = (moved_apart(*anchors, offset) for offset in arm.offsets())
+    anchors = arm._anchors(rows)
+    below, above = (moved_apart(*anchors, offset) for offset in arm._offsets())
     made = Intervals(below.lower, above.upper)
     if arm.outcome_range_ is not None:
         made = made.clip(*arm.outcome_range_)
-    asked = arm.predict_interval(encoded)
+    asked = arm.predict_interval(rows)
     size = max((float(np.abs(end).max()) for end in anchors if len(end)), default=0.0)
     return all(
         np.allclose(one, other, rtol=ROUNDING, atol=ROUNDING * size, equal_nan=True)
@@ -98,26 +98,26 @@ def _gives_its_intervals(arm: ArmEstimator, encoded: NDArray[np.float64]) -> boo
 
 
 def offsets_of(
-    model: CounterfactualIntervals, encoded: NDArray[np.float64], levels: Iterable[float] = LEVELS
+    model: CounterfactualIntervals, rows: Mapping[Label, NewRows], levels: Iterable[float] = LEVELS
 ) -> Offsets:
     """Return the rows' intervals at these levels and at the model's own, equal to those of `with_alpha`.
 
     Levels that the model does not support are left out (for instance, `PooledDR` needs ``alpha + floor`` below 1).
     """
-    own = float(next(iter(model.arms_.values())).alpha)
+    own = float(model.alpha_)
     by_level: dict[float, list[tuple[tuple[float, float], tuple[float, float]]]] = {}
-    for level in sorted({*(level for level in levels if model.why_not_at(level) is None), own}):
+    for level in sorted({*(level for level in levels if model._why_not_at(level) is None), own}):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", InfiniteIntervalWarning)  # an infinite offset shows it
             by_level[level] = _at(model.with_alpha(level))
     arms = {}
     for number, (label, arm) in enumerate(model.arms_.items()):
         pairs = np.array([each[number] for each in by_level.values()])
-        arms[label] = ArmOffsets(*arm.anchors(encoded), arm.outcome_range_, pairs[:, 0], pairs[:, 1])
+        arms[label] = ArmOffsets(*arm._anchors(rows[label]), arm.outcome_range_, pairs[:, 0], pairs[:, 1])
     return Offsets(tuple(by_level), arms)
 
 
 def _at(model: CounterfactualIntervals) -> list[tuple[tuple[float, float], tuple[float, float]]]:
     """Return each arm's offsets at the model's level, for the outcome and inside the effect."""
     inside: Any = model.effect_.arms_at_level()
-    return [(arm.offsets(), inside[label].offsets()) for label, arm in model.arms_.items()]
+    return [(arm._offsets(), inside[label]._offsets()) for label, arm in model.arms_.items()]

@@ -39,6 +39,11 @@ def check_ratio(ratio: Any) -> Any:
     return ratio
 
 
+def looks_at(ratio: Any) -> str:
+    """Return which columns a ratio uses, of covariates "x" and the outcome "y"; None is the default ratio."""
+    return str(getattr(None if ratio is None else check_ratio(ratio), "on", "xy"))
+
+
 def check_seen(ratio: Any, what: str, instead: str) -> None:
     """Raise if r̂ is needed at rows that it was fitted on, and the ratio is not reliable there."""
     if getattr(ratio, "unseen_only", False):

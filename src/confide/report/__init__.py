@@ -4,7 +4,7 @@ Nothing is computed here. The numbers come from the model, its diagnostics and t
 """
 
 from confide.report.evidence import Evidence
-from confide.report.individuals import Individuals
+from confide.report.individuals import Gathered, Individuals
 from confide.report.page import write_page, write_report
 
-__all__ = ["Evidence", "Individuals", "write_page", "write_report"]
+__all__ = ["Evidence", "Gathered", "Individuals", "write_page", "write_report"]

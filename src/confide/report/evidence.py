@@ -9,7 +9,7 @@ from confide.base.validation import examples
 from confide.compare import HELD_OUT, Compared, compare, hold_out
 from confide.data.arrow import is_frame, read_frame
 from confide.diagnostics.confounding_test import ConfoundingTest, hidden_confounding_test
-from confide.methods.promise import name_and_promise
+from confide.exceptions import RefusalError
 from confide.methods.registry import METHODS
 from confide.methods.registry import method as method_by_name
 from confide.model import CounterfactualIntervals
@@ -56,7 +56,7 @@ class Evidence:
         """
         _check_covariates(model, study)
         arm = next(iter(model.arms_.values()))
-        name = name_and_promise(arm)[0]
+        name = model.method_
         names = list(dict.fromkeys([name, *(METHODS if methods is None else methods)]))
         outcome = {"outcome_range": arm.outcome_range, "outcome_values": arm.outcome_values}
         models = {
@@ -68,14 +68,14 @@ class Evidence:
         compared = []
         try:
             kept, test = hold_out(study, random_state)
-        except ValueError as error:
+        except RefusalError as error:
             said = f"The comparison is not possible: {error}"
         else:
             said = (
                 f"On {HELD_OUT:.0%} of the trial's rows ({len(test)}): each method, this report's too, was fitted "
                 "again without them."
             )
-            for each in compare(kept, test, float(arm.alpha), random_state, names, models):
+            for each in compare(kept, test, model.alpha_, random_state, names, models):
                 compared.append(each)
                 report_progress(1)
         X, y, treatment, trial = study

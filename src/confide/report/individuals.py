@@ -6,24 +6,23 @@ import warnings
 from dataclasses import dataclass
 from functools import reduce
 from operator import add
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import numpy as np
 import pyarrow as pa
 
 from confide.data.arrow import is_frame, read_array, read_table
-from confide.data.files import Batch, check_columns
+from confide.data.files import Batch
 from confide.diagnostics.covariate_shift import Look
 from confide.exceptions import PopulationWarning
-from confide.predict.answer import answers, beside
-from confide.predict.batches import Answered, covariates
+from confide.methods.new_rows import NewRows
+from confide.predict.answer import beside
+from confide.predict.batches import Answered, Part, answer_batches, answer_part, covariates
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from numpy.typing import NDArray
-
     from confide.model import CounterfactualIntervals
+    from confide.typing import Label, Table
 
 MOST_ROWS = 10_000
 
@@ -38,8 +37,8 @@ class Individuals:
         Their own columns; the first `MOST_ROWS` rows.
     covariates : list of str
         The columns that the model reads; the others identify rows.
-    encoded : (n, d) array
-        The same rows, encoded for the arms.
+    rows : dict
+        The same rows for each treatment, encoded, with its base model's predictions.
     answers : pyarrow.Table
         The model's predictions for the same rows.
     counted : Answered
@@ -50,7 +49,7 @@ class Individuals:
 
     carried: pa.Table
     covariates: list[str]
-    encoded: NDArray[np.float64]
+    rows: dict[Label, NewRows]
     answers: pa.Table
     counted: Answered
     unlike: str | None
@@ -60,7 +59,7 @@ class Individuals:
         cls,
         model: CounterfactualIntervals,
         batches: Iterable[Batch],
-        control: Any = None,
+        control: Label | None = None,
         source: str = "the table of new rows",
         report_progress: Callable[[int], None] = lambda _: None,
     ) -> Individuals:
@@ -68,16 +67,15 @@ class Individuals:
 
         Warns with a `PopulationWarning` if the rows look unlike the trial's.
         """
-        names = covariates(model)
-
-        def encode(batch: Batch) -> NDArray[np.float64]:
-            check_columns(source, batch.read.column_names, names)
-            return model.encode(batch.read.select(names))
-
-        return cls._gather(model, names, ((batch, encode(batch)) for batch in batches), control, report_progress)
+        gathered = Gathered(model, covariates(model))
+        for part in answer_batches(model, batches, control, source):
+            beside(part.batch.carried.schema, model, control)
+            gathered.add(part)
+            report_progress(len(part.answer.table))
+        return gathered.individuals(warn=True)
 
     @classmethod
-    def of_table(cls, model: CounterfactualIntervals, X: Any, control: Any = None) -> Individuals:
+    def of_table(cls, model: CounterfactualIntervals, X: Table, control: Label | None = None) -> Individuals:
         """Predict for a data frame, whose other columns are carried through, or for an array."""
         if is_frame(X):
             table = read_table(X)
@@ -85,39 +83,45 @@ class Individuals:
         array = read_array(X)
         names = [f"column {number}" for number in range(array.shape[1])]
         table = pa.table([pa.array(column.tolist(), from_pandas=True) for column in array.T], names=names)
-        return cls._gather(model, names, [(Batch(table, table, 0), model.encode(X))], control)
+        gathered = Gathered(model, names)
+        gathered.add(answer_part(model, Batch(table, table, 0), model.encode(X), control))
+        return gathered.individuals(warn=True)
 
-    @classmethod
-    def _gather(
-        cls,
-        model: CounterfactualIntervals,
-        names: list[str],
-        parts: Iterable[tuple[Batch, NDArray[np.float64]]],
-        control: Any,
-        report_progress: Callable[[int], None] = lambda _: None,
-    ) -> Individuals:
-        kept: list[tuple[pa.Table, NDArray[np.float64], pa.Table]] = []
-        counted, look, held = [], Look.at_nothing(model.population_), 0
-        for batch, encoded in parts:
-            beside(batch.carried.schema, model, control)
-            found = answers(model, encoded, control)
-            counted.append(Answered.of(found, model, control))
-            look = look.joined(model.population_.look(encoded, batch.start))
-            rows = min(len(encoded), MOST_ROWS - held)
-            if rows:
-                kept.append((batch.carried.slice(0, rows), encoded[:rows], found.slice(0, rows)))
-            held += rows
-            report_progress(len(encoded))
-        if not held:
+
+class Gathered:
+    """Rows with their predictions, as they come batch by batch: the first `MOST_ROWS` are kept, all are counted."""
+
+    def __init__(self, model: CounterfactualIntervals, names: list[str]) -> None:
+        self.model = model
+        self.names = names
+        self.look = Look.at_nothing(model.population_)
+        self.counted: list[Answered] = []
+        self.kept: list[tuple[pa.Table, pa.Table, dict[Label, NewRows]]] = []
+        self.held = 0
+
+    def add(self, part: Part) -> None:
+        """Take the next rows."""
+        self.counted.append(part.counted)
+        self.look = self.look.joined(part.look)
+        rows = min(len(part.answer.table), MOST_ROWS - self.held)
+        if rows:
+            new_rows = {label: each[:rows] for label, each in part.answer.rows.items()}
+            self.kept.append((part.batch.carried.slice(0, rows), part.answer.table.slice(0, rows), new_rows))
+        self.held += rows
+
+    def individuals(self, *, warn: bool) -> Individuals:
+        """Return all rows so far; warn, unless that was done elsewhere, if they look unlike the trial's."""
+        if not self.held:
             raise ValueError("there are no rows to answer for; give at least one.")
-        if unlike := model.population_.judge(look):
+        unlike = self.model.population_.judge(self.look)
+        if unlike and warn:
             warnings.warn(unlike, PopulationWarning, stacklevel=4)
-        carried, matrices, found_parts = zip(*kept, strict=True)
-        return cls(
+        carried, found, new_rows = zip(*self.kept, strict=True)
+        return Individuals(
             pa.concat_tables(carried),
-            names,
-            np.concatenate(matrices),
-            pa.concat_tables(found_parts),
-            reduce(add, counted),
+            self.names,
+            {label: NewRows.joined([each[label] for each in new_rows]) for label in self.model.arms_},
+            pa.concat_tables(found),
+            reduce(add, self.counted),
             unlike,
         )

@@ -29,7 +29,7 @@ def numbers_of(
     columns = {name: individuals.answers[name].to_numpy() for name in individuals.answers.column_names}
     arms: list[dict[str, Any]]
     if reason is None:
-        found = offsets_of(model, individuals.encoded)
+        found = offsets_of(model, individuals.rows)
         levels = list(found.levels)
         arms = [
             {
@@ -48,7 +48,7 @@ def numbers_of(
         arms = [_ends(columns, f"y_{label}") | {"point": columns[f"y_{label}"]} for label in labels]
         effects = [_ends(columns, f"effect_{treated}_vs_{against}") for treated, against in pairs]
     distinct = len({each.tobytes() for part in (*arms, *effects) for each in part.values() if _is_column(each)})
-    rows = min(len(individuals.encoded), MOST_BYTES * 3 // (distinct * 8 * 4))
+    rows = min(len(individuals.answers), MOST_BYTES * 3 // (distinct * 8 * 4))
     pool = Pool()
     for part in (*arms, *effects):
         for name, values in part.items():

@@ -13,9 +13,10 @@ from markupsafe import Markup
 
 from confide import __version__
 from confide.base.atomic import atomic_write
-from confide.diagnostics.advice import advised, effect_promise
+from confide.diagnostics.advice import advised, described_effect
 from confide.diagnostics.confounding_test import FEW_ROWS, LEAST_P_VALUE, REJECTION_LEVEL
-from confide.methods.registry import ASSUMPTIONS, METHODS
+from confide.methods.promise import ASSUMPTIONS
+from confide.methods.registry import METHODS
 from confide.predict.answer import answer_columns, contrasts
 from confide.predict.levels import why_no_offsets
 from confide.report.columns import fitting
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from confide.data.study import Study
     from confide.model import CounterfactualIntervals
     from confide.predict.batches import Answered
+    from confide.typing import Label, Table
 
 # Up to this many values of a discrete outcome are listed one by one.
 MOST_LISTED = 10
@@ -48,10 +50,10 @@ LICENCES = {
 def write_report(
     path: str | os.PathLike[str],
     model: CounterfactualIntervals,
-    X_new: Any,
+    X_new: Table,
     *,
     study: Study | None = None,
-    control: Any = None,
+    control: Label | None = None,
     lower_is_better: bool = False,
     methods: Sequence[str] | None = None,
     random_state: int = 0,
@@ -74,7 +76,7 @@ def write_report(
         What the model was fitted on. With it the page has coverage on held-out rows of the trial, for which every
         method is fitted again, and the test for hidden confounding.
     control : label, default None
-        Treatment that the others are compared with; None: the first in order.
+        Treatment that the others are compared with; None: the model's own.
     lower_is_better : bool, default False
         Whether a smaller outcome is better. It decides who benefits and who is harmed.
     methods : sequence of str, default None
@@ -99,25 +101,24 @@ def write_page(
     individuals: Individuals,
     evidence: Evidence | None = None,
     *,
-    control: Any = None,
+    control: Label | None = None,
     lower_is_better: bool = False,
 ) -> None:
     """Write the page of individuals, with the evidence for the model if it is given."""
-    reason = why_no_offsets(model, individuals.encoded)
+    reason = why_no_offsets(model, individuals.rows)
     numbers, rows = numbers_of(model, individuals, control, reason)
     columns, left_out = fitting(individuals.carried.slice(0, rows), individuals.covariates)
-    alpha = float(next(iter(model.arms_.values())).alpha)
+    alpha = float(model.alpha_)
     arms = list(model.diagnostics_.values())
     values = next(iter(model.arms_.values())).outcome_values
     # Only the difference of two arms has ends that are differences of values.
     discrete_effects = values is not None and model.effect_.arms_at_level() is not None
-    promised = effect_promise(arms[0], model.effect, float(model.step_alpha()))
-    arm_alpha = None if model.arm_alpha is None else float(model.arm_alpha)
+    arm_alpha = float(model.arm_alpha_) if model._keeps_arm_alpha else None
     data = {
         **numbers,
         "alpha": alpha,
         "armAlpha": arm_alpha,
-        "promised": promised.startswith("≥"),
+        "promised": model.effect_promise_.exists,
         "rows": rows,
         "columns": columns,
         "answers": answer_columns(model, control),
@@ -147,8 +148,9 @@ def write_page(
         outcome_values=_listed(values),
         discrete_effects=discrete_effects,
         data=Markup(as_json(data)),  # noqa: S704  (escaped there)
-        effect=model.effect,
-        effect_promise=promised,
+        effect=model.effect_name_,
+        effect_promise=described_effect(model.effect_promise_, float(model.arm_alpha_)),
+        promise=model.promise_,
         evidence=evidence,
         level=REJECTION_LEVEL,
         few_rows=FEW_ROWS,
@@ -214,14 +216,6 @@ def _policy() -> str:
     )
 
 
-def _resolved(promise: str) -> str:
-    """Return a promise in full, if it refers to another method's."""
-    for name, record in METHODS.items():
-        if promise.startswith(f"as {name};"):
-            return promise.replace(f"as {name}", record.promise, 1)
-    return promise
-
-
 def _with_code(text: str) -> Markup:
     """Return text whose parts between backticks are code; everything is escaped."""
     parts = text.split("`")
@@ -236,7 +230,6 @@ def _template() -> Any:
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     environment.filters["share"] = lambda value: f"{100 * value:.0f} %"
     environment.filters["number"] = lambda value: "∞" if value == float("inf") else f"{value:.4g}"
-    environment.filters["resolved"] = _resolved
     environment.filters["code"] = _with_code
     environment.filters["count"] = lambda value: f"{value:,}"
     environment.filters["percent"] = lambda value: f"{100 * value:.10g} %"

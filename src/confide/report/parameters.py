@@ -5,7 +5,8 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from confide.methods.promise import registered
+from confide.base.parameters import alike
+from confide.methods.registry import METHODS
 from confide.methods.registry import method as method_by_name
 
 if TYPE_CHECKING:
@@ -19,25 +20,15 @@ PLAIN = (str, int, float, type(None))
 
 def changed_parameters(arm: ArmEstimator) -> str:
     """Return the parameters that differ from the method's own, such as ``base_on='grounded'``; empty if none does."""
-    record = registered(arm)
-    if record is None:
+    if arm.method_name not in METHODS:
         return ""
-    usual = method_by_name(record.name).get_params(deep=False)
+    usual = method_by_name(arm.method_name).get_params(deep=False)
     changed = {
         name: value
         for name, value in arm.get_params(deep=False).items()
-        if name not in OPEN and not _alike(value, usual[name])
+        if name not in OPEN and not alike(value, usual[name])
     }
     return ", ".join(f"{name}={_shown(value)}" for name, value in changed.items())
-
-
-def _alike(one: Any, other: Any) -> bool:
-    if type(one) is not type(other):
-        return False
-    if not hasattr(one, "get_params"):
-        return repr(one) == repr(other)
-    mine, theirs = (each.get_params(deep=False) for each in (one, other))
-    return all(_alike(value, theirs[name]) for name, value in mine.items())
 
 
 def _shown(value: Any) -> str:

@@ -1,0 +1,68 @@
+"""New rows of one arm, and its base model's predictions for them, which points and all levels share."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from confide.typing import Booleans, Floats, Places
+
+
+class NewRows:
+    """Covariates of new rows as numbers, and the base model's predictions, computed when they are first used.
+
+    The methods of an arm take such rows in place of covariates: so a base model predicts rows once for points,
+    intervals and effects.
+
+    Attributes
+    ----------
+    X : (n, d) array
+        Covariates.
+    prediction : array
+        One prediction per row: a number, or several, as the conformity score has it.
+    """
+
+    def __init__(self, X: Floats, base: Any, prediction: Floats | None = None) -> None:
+        self.X = X
+        self._base = base
+        self._prediction = prediction
+
+    @property
+    def prediction(self) -> Floats:
+        """The base model's predictions; an error if one is NaN."""
+        if self._prediction is None:
+            self._prediction = predictions(self._base, self.X)
+        return self._prediction
+
+    def __len__(self) -> int:
+        return len(self.X)
+
+    def __getitem__(self, rows: slice | Places | Booleans) -> NewRows:
+        """Return some of the rows; predictions that are known are kept."""
+        return NewRows(self.X[rows], self._base, None if self._prediction is None else self._prediction[rows])
+
+    @classmethod
+    def joined(cls, parts: Sequence[NewRows]) -> NewRows:
+        """Return the rows of several parts, in order, with their predictions."""
+        X, prediction = (np.concatenate(each) for each in ([p.X for p in parts], [p.prediction for p in parts]))
+        return cls(X, parts[0]._base, prediction)
+
+    def chunks(self, size: int) -> Iterator[NewRows]:
+        """Yield the rows in order, ``size`` at a time."""
+        for start in range(0, len(self), size):
+            yield self[start : start + size]
+
+
+def predictions(base: Any, X: Floats) -> Floats:
+    """Return the base model's predictions; raise if one is NaN."""
+    found: Floats = np.asarray(base.predict(X), dtype=np.float64)
+    if np.isnan(found).any():
+        raise ValueError(
+            f"the base model predicts NaN for {np.isnan(found).any(axis=-1).sum()} rows. "
+            "Use a base model that always predicts a number."
+        )
+    return found

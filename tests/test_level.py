@@ -1,0 +1,95 @@
+"""One level: frozen by fit, moved by with_alpha alone, and never set in two places that differ."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.linear_model import LinearRegression, Ridge
+
+from confide import METHODS, WSCPDR, CounterfactualIntervals, Naive, PooledDR, Transfer, method
+from confide.models.preprocessing import standardised
+from helpers import arm_rows, study_arrays
+
+X, Y, TREATMENT, TRIAL = study_arrays()
+pytestmark = pytest.mark.filterwarnings("ignore::confide.InfiniteIntervalWarning")
+
+
+def fast(name, **params):
+    if name.startswith("wscp"):
+        params = {"second_stage": LinearRegression(), **params}
+    return method(name, base=standardised(LinearRegression()), random_state=0, **params)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_set_params_after_fit_changes_no_answer_of_an_arm(name):
+    X, y, trial = arm_rows()
+    arm = fast(name).fit(X, y, trial=trial)
+    before = np.asarray(arm.predict_interval(X[:9]))
+    arm.set_params(alpha=0.5)
+    assert (arm.alpha, arm.alpha_) == (0.5, 0.1)
+    np.testing.assert_array_equal(arm.predict_interval(X[:9]), before)
+    moved = arm.with_alpha(0.5)
+    assert (moved.alpha, moved.alpha_) == (0.5, 0.5)
+    np.testing.assert_array_equal(
+        moved.predict_interval(X[:9]), clone(arm).fit(X, y, trial=trial).predict_interval(X[:9])
+    )
+
+
+@pytest.mark.parametrize("params", [{"floor": 0.3}, {"solve": "transductive"}])
+def test_other_parameters_wait_for_a_fit_too(params):
+    X, y, trial = arm_rows()
+    arm = fast("pooled-dr").fit(X, y, trial=trial)
+    before = np.asarray(arm.predict_interval(X[:9]))
+    np.testing.assert_array_equal(arm.set_params(**params).predict_interval(X[:9]), before)
+
+
+@pytest.mark.parametrize("effect", ["bonferroni", "nested-exact"])
+def test_set_params_after_fit_changes_no_answer_of_a_model(effect):
+    model = CounterfactualIntervals(fast("transfer"), effect=effect).fit(X, Y, TREATMENT, TRIAL)
+    before = [np.asarray(model.predict_interval(X[:9], 1)), np.asarray(model.predict_effect_interval(X[:9]))]
+    model.set_params(alpha=0.5, arm_alpha=0.3, effect="nested-inexact", control=1)
+    assert (model.alpha, model.alpha_, float(model.arm_alpha_)) == (0.5, 0.1, 0.05)
+    np.testing.assert_array_equal(model.predict_interval(X[:9], 1), before[0])
+    np.testing.assert_array_equal(model.predict_effect_interval(X[:9]), before[1])
+    assert model.with_alpha(0.4).effect_name_ == effect
+    assert float(model.with_alpha(0.4).arm_alpha_) == 0.2
+
+
+@pytest.mark.parametrize(
+    ("arm", "params", "names"),
+    [
+        (Transfer(alpha=0.2), {"alpha": 0.1}, r"CounterfactualIntervals\(alpha=0\.1\) and Transfer\(alpha=0\.2\)"),
+        (Naive(random_state=3), {"random_state": 4}, r"CounterfactualIntervals\(random_state=4\) and Naive\(random"),
+        (
+            PooledDR(base=Ridge()),
+            {"base": LinearRegression()},
+            r"Intervals\(base=Linear.* and PooledDR\(base",
+        ),
+        (PooledDR(base=Ridge(2)), {"base": Ridge(3)}, "base is set in two places"),
+    ],
+)
+def test_set_in_two_places_and_different_is_an_error_that_names_both(arm, params, names):
+    with pytest.raises(ValueError, match=names):
+        CounterfactualIntervals(arm, **params).fit(X, Y, TREATMENT, TRIAL)
+
+
+def test_set_in_two_places_and_equal_is_no_error():
+    arm = Transfer(alpha=0.2, base=Ridge(2), random_state=3)
+    model = CounterfactualIntervals(arm, alpha=0.2, base=Ridge(2), random_state=3)
+    assert model.fit(X, Y, TREATMENT, TRIAL).alpha_ == 0.2
+
+
+@pytest.mark.parametrize(
+    "arm", [Transfer(alpha=0.2), WSCPDR(alpha=0.2, levels=(0.1, 0.1), second_stage=LinearRegression())]
+)
+def test_a_copy_at_another_level_can_be_fitted_again(arm):
+    arm.set_params(base=standardised(LinearRegression()), random_state=0)
+    moved = CounterfactualIntervals(arm).fit(X, Y, TREATMENT, TRIAL).with_alpha(0.4)
+    again = clone(moved).fit(X, Y, TREATMENT, TRIAL)
+    assert again.alpha_ == 0.4
+    np.testing.assert_array_equal(again.predict_interval(X[:9], 0), moved.predict_interval(X[:9], 0))
+    np.testing.assert_array_equal(again.predict_effect_interval(X[:9]), moved.predict_effect_interval(X[:9]))
+
+
+def test_a_fixed_level_of_the_effect_stays():
+    model = CounterfactualIntervals(fast("transfer"), arm_alpha=0.2).fit(X, Y, TREATMENT, TRIAL)
+    assert model.with_alpha(0.4).arm_alpha_ == 0.2
