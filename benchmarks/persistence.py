@@ -16,7 +16,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.confide"
         for name in ("transfer-centred", "pooled-dr", "wscp-dr-exact"):
-            model = CounterfactualIntervals(name, random_state=0).fit(*study)
+            model = CounterfactualIntervals(name, random_state=0).fit(study)
             require(f"{name}: save", seconds(lambda model=model: model.save(path)), 2, "s")
             require(f"{name}: load", seconds(lambda: load(path)), 1, "s")
             require(f"{name}: size", path.stat().st_size / 2**20, 2, "MiB")

@@ -73,7 +73,7 @@ def algorithm_2(arm, base, x, domain):
         X, y = np.concatenate([rows.X, x[None]]), np.append(rows.y, candidate)
         scores = np.abs(clone(base).fit(X, y).predict(X) - y)
         own = arm.ratio_.predict(np.append(x, candidate)[None])[0]
-        if scores[-1] <= weighted_quantile(scores[:-1], weights, arm.alpha, own):
+        if scores[-1] <= weighted_quantile(scores[:-1], weights, arm.alpha_, own):
             inside.append(candidate)
     return np.array(inside)
 

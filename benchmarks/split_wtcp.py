@@ -28,7 +28,7 @@ def membership_on_candidates(arm, X, candidates):
     for row in X:
         weights = arm.ratio_.predict(np.column_stack([np.repeat(row[None], len(candidates), axis=0), candidates]))
         scores = np.abs(candidates - arm.base_.predict(row[None]))
-        arm.calibration_.contains(scores, arm.alpha, weights)
+        arm.calibration_.contains(scores, arm.alpha_, weights)
 
 
 def fitted_arm():

@@ -42,7 +42,7 @@ def main():
         files = {rows: _write(Path(folder) / f"{rows}.parquet", pupils, rows) for rows in (ROWS // 10, ROWS)}
         for name, method in (("the default", "transfer-centred"), ("boosting", boosting)):
             path = Path(folder) / "model.confide"
-            CounterfactualIntervals(method, random_state=0).fit(*study).save(path)
+            CounterfactualIntervals(method, random_state=0).fit(study).save(path)
             for threads in (1, cores()):
                 what = f"{name}, {threads} thread{'s' * (threads > 1)}"
                 own, at_once = map(float, _run([sys.executable, __file__, path, files[ROWS]], threads)[0].split())

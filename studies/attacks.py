@@ -71,7 +71,7 @@ class Sites:
 def sites(data: Sites, model: CounterfactualIntervals, seed: int) -> tuple[float, float]:
     """Return coverage and infinite share with a column of many sites."""
     observational, trial, new = data.draw(np.random.default_rng(seed))
-    return _asked(model.fit(*stack(observational, trial)), new)
+    return _asked(model.fit(stack(observational, trial)), new)
 
 
 def codes(written: Callable[[int], str], seed: int) -> tuple[float, float]:
@@ -98,7 +98,7 @@ def codes(written: Callable[[int], str], seed: int) -> tuple[float, float]:
     with TemporaryDirectory() as folder:
         paths = {name: _write(Path(folder) / f"{name}.csv", table) for name, table in tables.items()}
         study: Study = read_study(paths["observational"], paths["trial"], "t", "y", categories=["code"])
-        model = CounterfactualIntervals(random_state=0).fit(*study)
+        model = CounterfactualIntervals(random_state=0).fit(study)
         read = pa.concat_tables(batch.read for batch in read_batches(paths["new"]))
     return _asked(model, read)
 
@@ -119,7 +119,7 @@ def one_row_per_call(seed: int) -> tuple[float, float]:
     observational, trial = rows(rng.standard_normal((800, 10))), rows(np.tile(person, (120, 1)))
     new = rows(np.tile(person, (NEW_ROWS, 1)))
     arm = method("transfer", base=LinearRegression(), conformity_score="normalised", outcome_values=[0, 1])
-    model = CounterfactualIntervals(arm, random_state=0).fit(*stack(observational, trial))
+    model = CounterfactualIntervals(arm, random_state=0).fit(stack(observational, trial))
     asked = [_asked(model, new.slice(row, 1)) for row in range(len(new))]
     coverage, infinite = np.mean(asked, axis=0)
     return float(coverage), float(infinite)
@@ -136,7 +136,7 @@ def guarded(seed: int) -> tuple[float, float]:
 
     observational, trial, new = rows(400, 0.3), rows(32, 1.5), rows(NEW_ROWS, 1.5)
     arm = method("pooled-dr", base=LinearRegression(), solve="transductive", floor=0.0)
-    model = CounterfactualIntervals(arm, alpha=0.2, random_state=0).fit(*stack(observational, trial))
+    model = CounterfactualIntervals(arm, alpha=0.2, random_state=0).fit(stack(observational, trial))
     return _asked(model, new)
 
 

@@ -56,7 +56,7 @@ def repeat_synthetic(
         np.repeat([False, True], [n, m]),
     )
     started = time.perf_counter()
-    model = CounterfactualIntervals(method, alpha=alpha, random_state=seed).fit(*study)
+    model = CounterfactualIntervals(method, alpha=alpha, random_state=seed).fit(study)
     answers: dict[str, tuple[Intervals, Any]] = {
         "Y(0)": (model.predict_interval(test.X, treatment=0), test.y0),
         "Y(1)": (model.predict_interval(test.X, treatment=1), test.y1),
