@@ -7,6 +7,7 @@ import sys
 
 import pyarrow as pa
 import pytest
+from sklearn.linear_model import LinearRegression
 
 from commands import QUICK, STUDY, names, write
 from confide import METHODS, __version__, load
@@ -259,3 +260,71 @@ def test_treatments_whose_names_look_like_markup(confide):
         write(f"{name}.csv", people(n, seed, labels=("[bold]", "[/red]")))
     assert confide("run", *STUDY, *QUICK, "--predict", "new.csv", "--out", "out.csv")[0] == 0
     assert "y_[/red]_lower" in typed("out.csv").column_names
+
+
+@pytest.mark.usefixtures("folder")
+def test_the_base_model_the_score_and_the_covariates_are_chosen(confide):
+    status, _, err = confide(
+        *["run", *STUDY, "--method", "transfer", "--base", "ridge", "--conformity-score", "normalised"],
+        *["--covariates", "age, smoker", "--save", "model.confide"],
+    )
+    assert (status, err) == (0, "")
+    model = load("model.confide")
+    assert model.base == "ridge"
+    assert model.method.conformity_score == "normalised"
+    assert model.encoder_.feature_names_in_.tolist() == ["age", "smoker"]
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize(
+    ("options", "line"),
+    [
+        (["--base", "rigde"], "base 'rigde' is unknown; did you mean ridge?"),
+        (["--conformity-score", "cqr"], "base_on='centred' takes absolute residuals"),
+        (["--covariates", "age,height"], "has no column height"),
+        (["--control", "plaecbo"], "control 'plaecbo' is not a treatment; did you mean placebo?"),
+    ],
+)
+def test_a_choice_that_there_is_not_is_one_line(options, line, confide):
+    status, out, err = confide("run", *STUDY, *options, "--save", "model.confide")
+    assert (status, out) == (2, "")
+    assert line in err
+    assert err.count("\n") == 1
+
+
+@pytest.mark.usefixtures("folder")
+def test_the_control_is_kept_with_the_model(confide):
+    confide("run", *STUDY, *QUICK, "--control", "placebo", "--save", "model.confide")
+    model = load("model.confide")
+    assert model.control_ == "placebo"
+    confide("predict", "model.confide", "new.csv", "--out", "out.csv")
+    assert "effect_drug_vs_placebo" in typed("out.csv").column_names
+
+
+@pytest.mark.usefixtures("folder")
+def test_diagnose_and_compare_take_them_too(confide, monkeypatch):
+    monkeypatch.setattr("confide.methods.registry.METHODS", {name: METHODS[name] for name in ("naive", "transfer")})
+    choice = ["--base", "linear", "--covariates", "age"]
+    status, out, err = confide("diagnose", *STUDY, *choice, "--method", "transfer", "--control", "placebo")
+    assert (status, err) == (0, "")
+    assert "base model: LinearRegression; R² " in out
+    assert "Effects against placebo (the control)" in out
+    status, out, err = confide("compare", *STUDY, *choice)
+    assert (status, err) == (0, "")
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_report_on_a_stream_answers_every_row_once(confide, monkeypatch):
+    """The rows go to the file and to the page from one pass: they may come from a pipe."""
+    asked = []
+    real = LinearRegression.predict
+    monkeypatch.setattr(LinearRegression, "predict", lambda model, X: (asked.append(len(X)), real(model, X))[1])
+    monkeypatch.setattr("confide.report.evidence.METHODS", {})
+    rows = len(typed("new.csv"))
+    with open("new.csv", "rb") as file:  # noqa: PTH123
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(file.read()))))
+    options = ["--predict", "-", "--out", "out.csv", "--report", "r.html", "--base", "linear", "--alpha", "0.3"]
+    status, _, err = confide("run", *STUDY, *QUICK, *options)
+    assert (status, err) == (0, "")
+    assert len(typed("out.csv")) == rows
+    assert asked.count(rows) == 2  # once for each arm
