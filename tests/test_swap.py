@@ -286,9 +286,28 @@ def test_methods_that_calibrate_on_the_trial(tmp_path, entry, name, values):
     assert members >= needed(swap.bag)
 
 
+@pytest.mark.parametrize("entry", EVERY_ENTRY)
+@pytest.mark.parametrize(
+    "values", [pytest.param(None, id="continuous"), pytest.param((0.0, 1.0), id="discrete", marks=pytest.mark.slow)]
+)
+def test_the_prognosis_does_not_know_which_row_is_new(tmp_path, entry, values):
+    """What the candidates see of a row is a function of the row; the choice among them counts all rows alike."""
+    swap = Swap(entry, tmp_path, arm_of("prognostic", {}, values), "trial", values=values)
+    table, members = [], 0
+    for new in range(len(swap.bag)):
+        model = swap.fitted(new)
+        arm, encoded = model.arms_[1], swap.encoded(model)
+        views = [arm._views(x, arm.base_.predict(x)) for x in encoded]
+        seen = [[*view.features[0], view.offset[0], view.scale[0]] for row in views for view in row]
+        table.append(np.concatenate(seen))
+        members += bool(arm.predict_set(encoded[new]).contains(swap.bag[new].y)[0])
+    np.testing.assert_allclose(np.array(table), np.broadcast_to(table[0], np.shape(table)), **CLOSE)
+    assert members >= needed(swap.bag)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("entry", EVERY_ENTRY)
-@pytest.mark.parametrize("name", ["naive", "transfer-centred"])
+@pytest.mark.parametrize("name", ["naive", "transfer-centred", "prognostic"])
 def test_nested_effects_over_the_arm_that_calibrates(tmp_path, entry, name):
     """The other arm's sets are fixed; half of the level belongs to this step."""
     swap = Swap(entry, tmp_path, arm_of(name, {}), "trial", trial=14, effect="nested-exact", alpha=2 * ALPHA)
@@ -303,7 +322,7 @@ def test_nested_effects_over_the_arm_that_calibrates(tmp_path, entry, name):
         scores = np.array([pair.ends.miss(x, c)[0] for x, c in zip(swap.encoded(model), truth, strict=True)])
         table.append(scores)
         np.testing.assert_allclose(np.sort(pair.calibration.scores), without(scores, new), **CLOSE)
-        found = model.effect_.predict_interval(swap.encoded(model)[new], 1, 0)
+        found = model.effect_.predict_interval(model._new_rows(swap.encoded(model)[new], model.arms_), 1, 0)
         members += bool((found.lower <= truth[new].lower)[0] and (truth[new].upper <= found.upper)[0])
     np.testing.assert_allclose(np.array(table), np.broadcast_to(table[0], np.shape(table)), **CLOSE)
     assert members >= needed(swap.bag)

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from confide.io.model_file import load
     from confide.methods.naive import Naive
     from confide.methods.pooled_dr import PooledDR
+    from confide.methods.prognostic import Prognostic
     from confide.methods.registry import METHODS, method
     from confide.methods.transfer import Transfer
     from confide.methods.wcp import WCP
@@ -31,6 +32,7 @@ __all__ = [
     "Naive",
     "PooledDR",
     "PopulationWarning",
+    "Prognostic",
     "RefusalError",
     "Study",
     "Transfer",
@@ -52,6 +54,7 @@ _HOMES = {
     "Naive": "methods.naive",
     "PooledDR": "methods.pooled_dr",
     "PopulationWarning": "exceptions",
+    "Prognostic": "methods.prognostic",
     "RefusalError": "exceptions",
     "Study": "data.study",
     "Transfer": "methods.transfer",

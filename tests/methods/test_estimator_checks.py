@@ -8,7 +8,7 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.validation import _num_samples
 
-from confide import METHODS, WCP, WSCPDR, WTCPDR, CounterfactualIntervals, Naive, PooledDR, Transfer, method
+from confide import METHODS, WCP, WSCPDR, WTCPDR, CounterfactualIntervals, Naive, PooledDR, Prognostic, Transfer, method
 from confide.models.preprocessing import standardised
 from confide.ratio import ClassifierRatio
 from helpers import arm_rows, study_arrays
@@ -23,6 +23,9 @@ class CheckedNaive(WithMask, Naive): ...
 
 
 class CheckedTransfer(WithMask, Transfer): ...
+
+
+class CheckedPrognostic(WithMask, Prognostic): ...
 
 
 class CheckedWCP(WithMask, WCP): ...
@@ -54,6 +57,7 @@ FAST = {"base": standardised(Ridge()), "alpha": 0.5, "random_state": 0}
 CHECKED = [
     CheckedNaive(**FAST),
     CheckedTransfer(**FAST),
+    CheckedPrognostic(**FAST),
     CheckedWCP(**FAST),
     CheckedWTCPDR(**FAST, ratio=ClassifierRatio(standardised(LogisticRegression()))),
     CheckedWTCPDR(**FAST, ratio=ClassifierRatio(standardised(LogisticRegression())), refit=True),

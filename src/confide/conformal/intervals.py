@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
@@ -179,6 +179,17 @@ class IntervalSets:
         order = np.lexsort((lower, row))
         starts = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=len(self)))])
         return IntervalSets(lower[order], upper[order], starts, whole=self.whole, approximate=self.approximate)
+
+    def clip(self, lo: float, hi: float) -> IntervalSets:
+        """Return the intersections with [lo, hi]; a component wholly outside is left out."""
+        lower, upper = np.maximum(self.lower, lo), np.minimum(self.upper, hi)
+        kept = lower <= upper
+        starts = np.concatenate([[0], np.cumsum(kept)])[self.starts]
+        return replace(self, lower=lower[kept], upper=upper[kept], starts=starts)
+
+    def scaled(self, unit: float) -> IntervalSets:
+        """Return the sets in another unit of the outcome, above 0; exact if that is a power of two."""
+        return replace(self, lower=self.lower * unit, upper=self.upper * unit)
 
     def take(self, order: NDArray[np.intp]) -> IntervalSets:
         """Return the sets of those rows, in that order."""

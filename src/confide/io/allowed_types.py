@@ -26,6 +26,7 @@ TREE = "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor"
 OBJECTS = {
     "confide.conformal.centred.CentredCalibration",
     "confide.conformal.quantile.Calibration",
+    "confide.conformal.stacked.Stack",
     "confide.data.encoding.CategoryColumn",
     "confide.data.encoding.NumberColumn",
     "confide.data.encoding.TableEncoder",
@@ -37,6 +38,8 @@ OBJECTS = {
     "confide.effects.nested.NestedPair",
     "confide.methods.naive.Naive",
     "confide.methods.pooled_dr.PooledDR",
+    "confide.methods.prognostic.Candidate",
+    "confide.methods.prognostic.Prognostic",
     "confide.methods.transfer.Transfer",
     "confide.methods.wcp.WCP",
     "confide.methods.wscp_dr.WSCPDR",
@@ -48,6 +51,7 @@ OBJECTS = {
     "confide.models.preprocessing.Learner",
     "confide.models.preprocessing.SeenColumns",
     "confide.models.preprocessing.Splines",  # makes its splines by scipy's constructor, which checks them
+    "confide.models.prognosis.Prognosis",
     "confide.models.refits.Refits",
     "confide.models.scores.AbsoluteResidual",
     "confide.models.scores.Columns",

@@ -15,11 +15,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Arm:
-    """The rows of one treatment, by source, with the calibration shares and the seeds."""
+    """The rows of one treatment, by source, with the calibration shares and the seeds.
+
+    ``population`` are the covariates of the whole observational table, ``others`` the observational rows of all other
+    arms.
+    """
 
     trial: Rows
     observational: Rows
     population: NDArray[np.float64] | None
+    others: Rows
     shares: tuple[float, float]
     split_seed: int
     base_seed: int

@@ -85,7 +85,7 @@ class ArmLearner(RegressorMixin, BaseEstimator, ABC):
             raise TypeError(f"{cls.__name__} has no parameter {unknown[0]!r}; it has: {', '.join(known)}.")
         return object.__new__(cls)
 
-    def fit(self, X: Any, y: Any, *, trial: Any, population: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, *, trial: Any, population: Any = None, others: Any = None) -> Self:
         """Fit on one arm's rows.
 
         Parameters
@@ -98,6 +98,9 @@ class ArmLearner(RegressorMixin, BaseEstimator, ABC):
             True for rows of the randomised trial, False for observational rows.
         population : (N, d) array, default None
             Covariates of the whole observational table, all arms. Only `WCP` uses it.
+        others : pair of (k, d) and (k,) arrays, default None
+            Covariates and outcomes of all other arms' observational rows. Only `Prognostic` uses them, and only if
+            this arm has no observational rows.
         """
         with all_or_nothing(self):
             self.alpha_ = self._level()
@@ -113,7 +116,12 @@ class ArmLearner(RegressorMixin, BaseEstimator, ABC):
                 self.outcome_range_ = (float(self.outcome_values_[0]), float(self.outcome_values_[-1]))
             seeds = spawn_seeds(self.random_state, 3)
             rows = Rows(X, y)
-            arm = Arm(rows[trial], rows[~trial], population, shares, *seeds)
+            elsewhere = (
+                rows[np.zeros(0, dtype=np.intp)]
+                if others is None
+                else Rows(*(np.asarray(each, dtype=np.float64) for each in others))
+            )
+            arm = Arm(rows[trial], rows[~trial], population, elsewhere, shares, *seeds)
             self._check_needed(trial)
             self.score_ = check_score(self.conformity_score)
             self._fit(arm)
@@ -140,11 +148,11 @@ class ArmLearner(RegressorMixin, BaseEstimator, ABC):
                     f"got {found[source]}."
                 )
 
-    def _learning_rows(self, trial: Any) -> Booleans:
+    def _learning_rows(self, trial: Any, others: int = 0) -> Booleans:  # noqa: ARG002
         """Return a mask of the arm's rows that are not used for calibration; it depends on sources and seed only.
 
         Preprocessing before the arm, such as an encoder, must be fitted on these rows only. ``random_state`` must be a
-        number, or `fit` would draw another split.
+        number, or `fit` would draw another split. ``others`` is the number of other arms' observational rows.
         """
         trial = check_trial(trial)
         if len(trial) < LEAST_ROWS:

@@ -100,6 +100,14 @@ _METHODS = (
         parameters={"base_on": "centred"},
     ),
     Method(
+        name="prognostic",
+        estimator="confide.methods.prognostic:Prognostic",
+        uses="base, the size of its errors and tails: all observational rows; stacked and calibrated: all trial rows "
+        "with the new one, by the candidate that deleted scores call the narrowest",
+        promise=KEPT_UNDER_CONFOUNDING,
+        summary="A prognostic score from the large table, used as far as the trial shows that it helps.",
+    ),
+    Method(
         name="pooled-dr",
         estimator="confide.methods.pooled_dr:PooledDR",
         uses="base: observational fit rows; calibration: the other observational rows and trial rows together, "

@@ -29,7 +29,7 @@ def learning_rows(arm: ArmEstimator, effect: Effect, study: Study, control: Labe
     for place, label in enumerate(sorted(labels, key=lambda label: label != control)):
         mine = study.treatment == label
         with _naming(label, study):
-            learns[mine] = arm._learning_rows(study.trial[mine])
+            learns[mine] = arm._learning_rows(study.trial[mine], int((~mine & ~study.trial).sum()))
         if effect.calibrates_on_trial(place):
             learns &= ~(mine & study.trial)
     return learns
@@ -52,12 +52,17 @@ def fit_arm(
 ) -> tuple[ArmEstimator, list[tuple[type[Warning], str]]]:
     """Return a clone of the arm fitted on the rows of one treatment, and its warnings."""
     rows = study.treatment == label
+    others = ~rows & ~study.trial
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
         warnings.simplefilter("ignore", InfiniteIntervalWarning)  # the caller warns once for all arms
         with _naming(label, study):
             fitted: ArmEstimator = clone(arm).fit(
-                encoded[rows], study.y[rows], trial=study.trial[rows], population=encoded[~study.trial]
+                encoded[rows],
+                study.y[rows],
+                trial=study.trial[rows],
+                population=encoded[~study.trial],
+                others=(encoded[others], study.y[others]),
             )
     return fitted, [(each.category, str(each.message)) for each in caught]
 

@@ -61,10 +61,12 @@ class _Auto(BaseEstimator):
     """
 
     random_state: Any
+    _held_out: tuple[NDArray[np.intp], NDArray[np.float64]]
 
     def _choose(self, candidates: dict[str, Any], ask: Ask, losses: Losses, rows: Rows, make_folds: Any) -> None:
         """Set the winner; candidates are ordered from simple to flexible, and ties go to the simpler one."""
         self.errors_: dict[str, float] = {}
+        self._held_out = np.empty(0, dtype=np.intp), np.empty(0)
         self.name_ = next(iter(candidates))
         chosen = np.random.default_rng(spawn_seeds(self.random_state, 1)[0]).permutation(len(rows))[:COMPARISON_ROWS]
         compared = rows[chosen]
@@ -73,7 +75,18 @@ class _Auto(BaseEstimator):
             found = out_of_fold(candidates, compared, folds.split(compared.X, compared.y), ask, losses)
             self.errors_ = {name: float(np.average(loss, weights=compared.weight)) for name, (_, loss) in found.items()}
             self.name_ = min(self.errors_, key=self.errors_.__getitem__)
+            self._held_out = chosen, found[self.name_][0]
         self.model_ = fitted(candidates[self.name_], rows)
+
+    def held_out(self) -> tuple[Any, Any]:
+        """Return the rows that candidates were compared on, and the winner's answers by models without them.
+
+        Both are empty if nothing was compared. They are not saved with the model.
+        """
+        return self._held_out
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in super().__getstate__().items() if name != "_held_out"}
 
     def _check_new(self, X: Any) -> Any:
         check_is_fitted(self)

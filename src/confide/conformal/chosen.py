@@ -1,0 +1,196 @@
+"""Prediction sets of the candidate that is estimated to be the narrowest, chosen without losing the promise.
+
+Candidates are stacks on the same trial rows (see `stacked`). For a new row with candidate outcome y,
+
+    k̂(y) = argmin_k V_k(y)   (see `deleted`; the first of several),
+
+and y is in the set iff it is in the set of candidate k̂(y). Every V_k is symmetric in the m trial rows and the new row,
+so the scores under k̂(y) are as well, and the promise of one candidate holds: ≥ 1-α if the m+1 rows are exchangeable.
+The candidate that is narrowest on the m trial rows alone would not keep it.
+
+The sets of all candidates, and where each is chosen, are found without a grid:
+
+1. Bounds of V_k that hold for every new row up to some leverage rule most candidates out, bounds for the new row itself
+   rule out more. Where one remains, its set is the answer.
+2. Otherwise the ends of the remaining candidates' sets cut the line into pieces. A piece that is in all of them, or in
+   none, needs no choice. On the others V_k is bounded. If every candidate that may be the least contains the piece, it
+   is in; if none does, it is out.
+3. On pieces that are still open, V_k is mostly made of a few lines, and where the least one changes is known in closed
+   form (see `straight`). Others are split.
+4. Pieces shorter than `TOLERANCE` of the candidates' mean width that are still open are in: the set may be that much
+   too large there, never too small. Candidates that differ by rounding alone count as tied, and an outcome is in if it
+   is in the set of one of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from confide.base.threads import threads_for
+from confide.conformal.contest import Contest
+from confide.conformal.deleted import DeletedScores
+from confide.conformal.intervals import IntervalSets
+from confide.conformal.pieces import Pieces, cut_at_ends, joined
+from confide.conformal.reach import Parts, Reach
+from confide.conformal.stacked import contained, rank_of, whole_line
+from confide.conformal.straight import settle_straight
+from confide.conformal.unions import union_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from confide.conformal.stacked import Rows, Stack
+
+# Pieces are not split below this share of the candidates' mean width; rays not beyond the width times 2 to this power.
+TOLERANCE = 1e-6
+DOUBLINGS = 30
+# So many pieces are in memory at once.
+AT_ONCE = 2**15
+# The bits of an integer: which candidates are meant.
+MOST_CANDIDATES = 62
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Candidates on the same trial rows, for one alpha.
+
+    Attributes
+    ----------
+    stacks : tuple of Stack
+        The candidates; the first one wins ties.
+    rank : int
+        k = ⌈(1-α)(m+1)⌉.
+    reaches, deleted : tuples
+        What each candidate's sets and estimates need.
+    """
+
+    stacks: tuple[Stack, ...]
+    rank: int
+    reaches: tuple[Reach, ...]
+    deleted: tuple[DeletedScores, ...]
+
+    @classmethod
+    def of(cls, stacks: Sequence[Stack], alpha: Any) -> Choice:
+        """Return the choice among stacks.
+
+        Parameters
+        ----------
+        stacks : sequence of Stack
+            Candidates, of the same trial rows in the same order.
+        alpha : float
+            Miscoverage level, strictly between 0 and 1, read as the decimal that was typed.
+        """
+        if not 1 <= len(stacks) <= MOST_CANDIDATES:
+            raise ValueError(f"a choice needs 1 to {MOST_CANDIDATES} candidates, got {len(stacks)}.")
+        rows = {len(stack) for stack in stacks}
+        if len(rows) > 1:
+            raise ValueError(f"candidates must have the same trial rows, got {', '.join(map(str, sorted(rows)))} rows.")
+        rank = rank_of(alpha, rows.pop())
+        reaches = tuple(Reach.of(stack, rank) for stack in stacks)
+        return cls(tuple(stacks), rank, reaches, tuple(DeletedScores.of(stack, rank) for stack in stacks))
+
+    def sets(self, new: Sequence[Rows]) -> IntervalSets:
+        """Return each new row's set of outcomes; the whole line where there are too few trial rows for alpha.
+
+        Parameters
+        ----------
+        new : sequence of Rows
+            The same new rows as each candidate sees them.
+        """
+        self._check(new)
+        if self.rank > len(self.stacks[0]):
+            return whole_line(len(new[0]))
+        with threads_for(len(new[0])):
+            return IntervalSets.concatenate([self._solve(contest) for _, contest in self._contests(new)])
+
+    def contains(self, new: Sequence[Rows], values: ArrayLike) -> NDArray[np.bool_]:
+        """Return whether each new row's set contains each value: an (n, v) array, for discrete outcomes."""
+        return contained(self.sets(new), values)
+
+    def chosen_at(self, new: Sequence[Rows], y: ArrayLike) -> NDArray[np.intp]:
+        """Return the place of the candidate that is chosen at one outcome of each new row, which may be infinite."""
+        self._check(new)
+        outcomes = np.broadcast_to(np.asarray(y, dtype=np.float64), len(new[0]))
+        with threads_for(len(new[0])):
+            found = [contest.winners(outcomes[part]) for part, contest in self._contests(new)]
+        return np.concatenate([np.zeros(0, dtype=np.intp), *found])
+
+    def _check(self, new: Sequence[Rows]) -> None:
+        """Raise unless every candidate has its view of the same number of new rows."""
+        if len(new) != len(self.stacks) or len({len(rows) for rows in new}) > 1:
+            lengths = ", ".join(str(len(rows)) for rows in new)
+            raise ValueError(f"{len(self.stacks)} candidates need as many views of the new rows, got {lengths} rows.")
+
+    def _contests(self, new: Sequence[Rows]) -> Iterator[tuple[slice, Contest]]:
+        """Yield chunks of the new rows."""
+        return ((part, Contest.of(self.deleted, [rows.take(part) for rows in new])) for part in new[0].chunks())
+
+    def _solve(self, contest: Contest) -> IntervalSets:
+        """Return the sets of one chunk of new rows."""
+        possible = contest.possible(*self._ranges(contest))
+        several = possible.sum(axis=0) > 1
+        found: list[Parts] = []
+        contested: list[Parts] = []
+        candidate = []
+        for place in range(len(self.stacks)):
+            row, low, high = self._set(contest, place, np.flatnonzero(possible[place]))
+            alone = ~several[row]
+            found.append((row[alone], low[alone], high[alone]))
+            contested.append((row[~alone], low[~alone], high[~alone]))
+            candidate.append(np.full(len(contested[-1][0]), place))
+        if several.any():
+            pieces, inside = cut_at_ends(
+                _all(contested), np.concatenate(candidate), contest.as_bits(possible), contest.widths.max(axis=0)
+            )
+            found.append(inside)
+            found.extend(self._settle(contest, pieces))
+        return union_of(*_all(found), len(several))
+
+    def _ranges(self, contest: Contest) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return a range that contains each candidate's set, from tables: two (c, n) arrays."""
+        low, high = np.empty((2, *contest.widths.shape))
+        for place, new in enumerate(contest.rows):
+            norm = np.sqrt(new.squared)
+            below, above = (self.reaches[place].farthest(norm * tail) * tail for tail in (new.lower, new.upper))
+            low[place], high[place] = new.outcomes(slice(None), -below, above, self.stacks[place].rounding)
+            low[place, new.free], high[place, new.free] = -np.inf, np.inf
+        return low, high
+
+    def _set(self, contest: Contest, place: int, at: NDArray[np.intp]) -> Parts:
+        """Return one candidate's sets of some new rows, as disjoint intervals of outcomes."""
+        sets = self.stacks[place].solve(contest.rows[place].take(at), self.reaches[place])
+        return at[sets.rows], sets.lower, sets.upper
+
+    def _settle(self, contest: Contest, pieces: Pieces) -> Iterator[Parts]:
+        """Yield the parts of the pieces that are in the sets."""
+        width = contest.widths.max(axis=0)
+        bounded = pieces.finite
+        sides, left = pieces.take(bounded).sides(width)
+        inside, left = contest.decide(left, contest.with_bands(sides)[1])
+        yield inside
+        pieces = joined([left, pieces.take(~bounded)])
+        while len(pieces):
+            waiting = []
+            for begin in range(0, len(pieces), AT_ONCE):
+                part, bands, lines, straight = contest.with_lines(pieces.take(slice(begin, begin + AT_ONCE)))
+                inside, left = contest.decide(part, bands)
+                yield inside
+                solved = left.take(straight[left.origin])
+                yield from settle_straight(solved, lines.take(solved), contest.bits, width[solved.row])
+                left = left.take(~straight[left.origin])
+                short = np.where(left.finite, left.high - left.low, np.inf) <= TOLERANCE * width[left.row]
+                final = short | (left.beyond > width[left.row] * 2.0**DOUBLINGS)
+                yield left.row[final], left.low[final], left.high[final]
+                waiting.extend(left.take(~final).split())
+            pieces = joined(waiting)
+
+
+def _all(parts: list[Parts]) -> Parts:
+    """Return all intervals of several lots."""
+    row, low, high = (np.concatenate(each) for each in zip(*parts, strict=True))
+    return row, low, high

@@ -1,0 +1,223 @@
+"""Which candidate is estimated to be the narrowest, for a chunk of new rows (see `chosen` and `deleted`)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from confide.conformal.deleted import ALONE, DeletedScores, Ends, between
+from confide.conformal.pieces import Pieces
+from confide.conformal.straight import Lines
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from confide.conformal.reach import Parts
+    from confide.conformal.stacked import NewRows, Rows
+
+# Estimates that differ by less, relatively, are tied.
+TIED = 1e-9
+
+
+@dataclass(frozen=True)
+class Contest:
+    """A chunk of new rows as all candidates see them: V_k and its bounds.
+
+    Attributes
+    ----------
+    deleted : sequence of DeletedScores
+        One per candidate.
+    rows : list of NewRows
+        One per candidate.
+    widths : (c, n) array
+        The mean of (ℓ_i + u_i)·σ_i over the m+1 rows.
+    centre, lower, upper : (c, n) arrays
+        The new row's own deleted score times the width is (y - centre)/upper above the centre, and (centre - y)/lower
+        below.
+    alone : (c, n) boolean array
+        Whether the new row is fitted by itself alone; its own deleted score is then infinite.
+    """
+
+    deleted: Sequence[DeletedScores]
+    rows: list[NewRows]
+    widths: NDArray[np.float64]
+    centre: NDArray[np.float64]
+    lower: NDArray[np.float64]
+    upper: NDArray[np.float64]
+    alone: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, deleted: Sequence[DeletedScores], new: Sequence[Rows]) -> Contest:
+        """Return the contest of new rows, as each candidate sees them."""
+        rows = [scores.stack.place(each) for scores, each in zip(deleted, new, strict=True)]
+        totals = [
+            scores.stack.widths + (each.lower + each.upper) * each.scale
+            for scores, each in zip(deleted, new, strict=True)
+        ]
+        widths = np.array(totals) / (len(deleted[0].stack) + 1)
+        squared = np.array([each.squared for each in rows])
+        per_score = np.array([each.stretch for each in rows]) / (1 + squared) / widths
+        return cls(
+            deleted,
+            rows,
+            widths,
+            centre=np.array([each.centre for each in rows]),
+            lower=per_score * np.array([each.lower for each in rows]),
+            upper=per_score * np.array([each.upper for each in rows]),
+            alone=np.array([each.free for each in rows]) | (ALONE * (1 + squared) >= 1),
+        )
+
+    @property
+    def bits(self) -> NDArray[np.int64]:
+        """The bit of each candidate, as a column."""
+        return np.left_shift(np.int64(1), np.arange(len(self.rows)))[:, None]
+
+    def as_bits(self, candidates: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """Return sets of candidates, a (c, k) array, as bits."""
+        bits: NDArray[np.int64] = (candidates * self.bits).sum(axis=0)
+        return bits
+
+    def winners(self, y: NDArray[np.float64]) -> NDArray[np.intp]:
+        """Return the candidate that is chosen at one outcome of each row: the first of those that are tied."""
+        every, bits = np.arange(len(y)), np.full(len(y), self.bits.sum())
+        pieces, bands = self.with_bands(Pieces(every, y, y, bits, bits, self.widths.max(axis=0), every))
+        least, most = self._bounds(pieces, bands)
+        return np.asarray(np.argmax(least <= most.min(axis=0), axis=0), dtype=np.intp)
+
+    def possible(self, low: NDArray[np.float64], high: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Return which candidates may be chosen at an outcome that is in a set: a (c, n) array.
+
+        A candidate that is never the least on a range that contains the sets of all candidates is ruled out, first by
+        bounds from tables. The sets of the others have a smaller range, so this is repeated.
+
+        Parameters
+        ----------
+        low, high : (c, n) arrays
+            Ranges that contain the candidates' sets.
+        """
+        possible = np.ones(self.widths.shape, dtype=bool)
+        rows = np.arange(self.widths.shape[1])
+        while len(rows):
+            among = possible[:, rows]
+            least, most = self._everywhere(rows, among, *_range(low, high, rows, among))
+            remaining = among & (least <= most.min(axis=0))
+            possible[:, rows] = remaining
+            count = remaining.sum(axis=0)
+            rows = rows[(count > 1) & (count < among.sum(axis=0))]
+        rows = np.flatnonzero(possible.sum(axis=0) > 1)
+        lowest, highest = _range(low, high, rows, possible[:, rows])
+        bits = self.as_bits(possible[:, rows])
+        pieces = Pieces(rows, lowest, highest, bits, bits, lowest, rows)
+        pieces = pieces.take(pieces.finite)
+        least, most = self._bounds(*self.with_bands(pieces))
+        possible[:, pieces.row] &= least <= most.min(axis=0)
+        return possible
+
+    def with_bands(self, pieces: Pieces) -> tuple[Pieces, NDArray[np.float64]]:
+        """Return the pieces, and bounds of deleted scores on each: a (c, 4, k) array, +∞ for candidates ruled out."""
+        bands = np.full((len(self.rows), 4, len(pieces)), np.inf)
+        for place, at, row, ends in self._each(pieces):
+            bands[place][:, at] = self._scaled(place, row, self.deleted[place].bands(self.rows[place], row, ends))
+        return pieces.numbered(), bands
+
+    def with_lines(self, pieces: Pieces) -> tuple[Pieces, NDArray[np.float64], Lines, NDArray[np.bool_]]:
+        """Return the pieces, their bands, their lines, and whether all that matters on a piece is straight."""
+        bands = np.full((len(self.rows), 4, len(pieces)), np.inf)
+        lines = np.zeros((2, 3, len(self.rows), len(pieces)))
+        straight = np.ones(len(pieces), dtype=bool)
+        tie = np.zeros(len(pieces))
+        for place, at, row, ends in self._each(pieces):
+            scores, width = self.deleted[place], self.widths[place, row]
+            values, lines_there, bounds = scores.lines(self.rows[place], row, ends)
+            bands[place][:, at] = self._scaled(place, row, bounds)
+            own, bent = self._own(place, row, ends)
+            own, below, above = own * width, values[::2] * width, values[1::2] * width
+            # An own score that turns, but below the others, does not matter, nor does an infinite one.
+            own[:, bent] = np.where((own < below).all(axis=0), 0.0, np.nan)[bent]
+            own = np.where(self.alone[place, row], 2 * above, own)
+            lines[:, 0, place, at], lines[:, 1, place, at], lines[:, 2, place, at] = own, below, above
+            straight[at] &= lines_there & np.isfinite(own).all(axis=0)
+            tie[at] = np.maximum(tie[at], scores.noise * width + TIED * above.max(axis=0))
+        possible = (pieces.possible & self.bits) != 0
+        return pieces.numbered(), bands, Lines(lines[0], lines[1], possible, tie), straight
+
+    def _each(self, pieces: Pieces) -> Iterator[tuple[int, NDArray[np.intp], NDArray[np.intp], Ends]]:
+        """Yield for each candidate the pieces where it is possible, their rows, and their ends."""
+        among = (pieces.possible & self.bits) != 0
+        for place, new in enumerate(self.rows):
+            at = np.flatnonzero(among[place])
+            if self.deleted[place].stack.determined and len(at):
+                row = pieces.row[at]
+                yield place, at, row, Ends.of(new, row, pieces.low[at], pieces.high[at], pieces.beyond[at])
+
+    def _own(self, place: int, row: NDArray[np.intp], ends: Ends) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """Return the new row's own deleted score at both ends, and whether it turns between them."""
+        new = self.rows[place]
+        both = np.array([ends.first, ends.last])
+        scores = np.maximum(both / new.upper[row], -both / new.lower[row]) * (1 + new.squared[row])
+        return scores, ends.first * ends.last < 0
+
+    def decide(self, pieces: Pieces, bands: NDArray[np.float64]) -> tuple[Parts, Pieces]:
+        """Return the pieces that are in the sets, and those that are still open, with the candidates left to them."""
+        least, most = self._bounds(pieces, bands)
+        possible = pieces.possible & self.as_bits(least <= most.min(axis=0))
+        some = (possible & pieces.within) != 0
+        # If all estimates are infinite, all candidates are tied.
+        inside = some & (((possible & ~pieces.within) == 0) | np.isposinf(least.min(axis=0)))
+        still = some & ~inside
+        return (pieces.row[inside], pieces.low[inside], pieces.high[inside]), pieces.take(still).among(possible[still])
+
+    def _bounds(self, pieces: Pieces, bands: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return bounds of V_k on each piece; +∞ for candidates ruled out."""
+        least, most = np.full((2, len(self.rows), len(pieces)), np.inf)
+        for place, bit in enumerate(self.bits[:, 0]):
+            at = np.flatnonzero(pieces.possible & bit)
+            row, origin = pieces.row[at], pieces.origin[at]
+            low, high, centre = pieces.low[at], pieces.high[at], self.centre[place, row]
+            first = np.where(np.isneginf(low), -pieces.beyond[at], low - centre)
+            last = np.where(np.isposinf(high), pieces.beyond[at], high - centre)
+            own = between(first, last, self.lower[place, row], self.upper[place, row])
+            for found, mine, factor, start in zip((least, most), own, (1 - TIED, 1 + TIED), (0, 2), strict=True):
+                mine[self.alone[place, row]] = np.inf
+                below, above = bands[place, start, origin], bands[place, start + 1, origin]
+                found[place, at] = np.minimum(np.maximum(factor * mine, below), above)
+        return least, most
+
+    def _everywhere(
+        self,
+        rows: NDArray[np.intp],
+        among: NDArray[np.bool_],
+        lowest: NDArray[np.float64],
+        highest: NDArray[np.float64],
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return bounds of V_k between two outcomes of some new rows, from tables; +∞ for candidates ruled out."""
+        least, most = np.full((2, *among.shape), np.inf)
+        for place, (scores, new) in enumerate(zip(self.deleted, self.rows, strict=True)):
+            active = np.flatnonzero(among[place]) if scores.stack.determined else np.zeros(0, dtype=np.intp)
+            at = rows[active]
+            farthest = np.maximum(new.centre[at] - lowest[active], highest[active] - new.centre[at])
+            # A new row without leverage changes nothing, however far its outcome is.
+            farthest[new.squared[at] == 0] = 0.0
+            change = np.sqrt(new.squared[at]) * farthest / new.stretch[at]
+            bounds = self._scaled(place, at, np.array(scores.everywhere(new.squared[at], change)))
+            least[place, active], most[place, active] = bounds
+        return least, most
+
+    def _scaled(self, place: int, row: NDArray[np.intp], bounds: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return bounds of V_k from those of deleted scores, the lower ones first, moved apart by rounding errors."""
+        slack, half = self.deleted[place].noise, len(bounds) // 2
+        bounds[:half] = bounds[:half] * (1 - TIED) - slack
+        bounds[half:] = bounds[half:] * (1 + TIED) + slack
+        scaled: NDArray[np.float64] = bounds * self.widths[place, row]
+        return scaled
+
+
+def _range(
+    low: NDArray[np.float64], high: NDArray[np.float64], rows: NDArray[np.intp], among: NDArray[np.bool_]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the range of the sets of all candidates that are possible, for some new rows."""
+    return np.where(among, low[:, rows], np.inf).min(axis=0), np.where(among, high[:, rows], -np.inf).max(axis=0)

@@ -1,0 +1,205 @@
+"""How far a new row's residual may reach: where enough trial rows have a smaller score (see `stacked`).
+
+Above, with τ = R_new = s/u_new and v = u_new·ψ_new, a trial row's score is smaller than τ iff
+
+    r_i < τ·(u_i + ψ_iᵀv)   and   -r_i < τ·(ℓ_i - ψ_iᵀv).
+
+Below, with τ = -s/ℓ_new and v = -ℓ_new·ψ_new, the two conditions are the same. So both ends are one function of v. The
+sum of the two factors is positive, so each trial row is smaller on one interval of τ. It starts at |r_i| divided by the
+factor on its own side (never, if that is not positive), and it ends only if the other factor is negative, which needs
+a new row of high leverage. Without such ends the set reaches to the k-th smallest start; otherwise a sweep over all
+starts and ends finds it, perhaps with gaps.
+
+For many new rows at once, a bound on all of their v leaves few trial rows that can have the k-th smallest start.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from confide.conformal.grid import MAX_NUMBERS
+from confide.conformal.unions import runs
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from confide.conformal.stacked import NewRows, Stack
+
+# New rows that share a bound: at most this many, and with lengths of v that differ by at most this factor, or share.
+BLOCK = 2048
+GROWTH = 1.2
+SHARE = 0.02
+# Bounds that hold for all v up to some length are tabulated at so many lengths.
+STEPS = 64
+
+Parts = tuple["NDArray[np.intp]", "NDArray[np.float64]", "NDArray[np.float64]"]
+
+
+def blocks_of(lengths: NDArray[np.float64], limit: float, most: int = BLOCK) -> Iterator[NDArray[np.intp]]:
+    """Yield the rows in blocks of similar length, at most so many; ``limit`` is a length that matters."""
+    order = np.argsort(lengths)
+    ordered, begin = lengths[order], 0
+    while begin < len(order):
+        similar = np.searchsorted(ordered, GROWTH * ordered[begin] + SHARE * limit, side="right")
+        end = max(begin + 1, min(begin + most, int(similar)))
+        yield order[begin:end]
+        begin = end
+
+
+@dataclass(frozen=True)
+class Reach:
+    """Starts and ends of the trial rows' intervals, as functions of v.
+
+    A row starts at ``numerator / (base + factor·(v, |v|))`` and ends at ``end_numerator / -(end_base +
+    end_factor·(v, |v|))``. Numerators and factors include what rounding may change, always to enlarge the set.
+
+    Attributes
+    ----------
+    rank : int
+        k, the number of smaller scores that puts an outcome outside.
+    zero : (m,) boolean array
+        Whether rounding hides the sign of the residual, so that the smaller factor counts.
+    floor, norms : (m,) arrays
+        The smaller of the two factors is at least ``floor - norms·|v|``.
+    limit : float
+        If v is shorter than this, all factors are positive.
+    """
+
+    rank: int
+    numerator: NDArray[np.float64]
+    base: NDArray[np.float64]
+    factor: NDArray[np.float64]
+    end_numerator: NDArray[np.float64]
+    end_base: NDArray[np.float64]
+    end_factor: NDArray[np.float64]
+    zero: NDArray[np.bool_]
+    floor: NDArray[np.float64]
+    norms: NDArray[np.float64]
+    limit: float
+
+    @classmethod
+    def of(cls, stack: Stack, rank: int) -> Reach:
+        """Return the starts and ends for the k-th smallest score."""
+        off, slack, size = stack.rounding, stack.slack, np.abs(stack.residuals)
+        norms = np.linalg.norm(stack.features, axis=1)
+        least = np.minimum(stack.lower, stack.upper)
+        positive = stack.residuals > 0
+        signed = np.where(positive, 1.0, -1.0)[:, None] * stack.features
+        # The sign of a residual within the slack is unknown: its smaller factor decides, and it never ends.
+        zero = size <= slack
+        with np.errstate(divide="ignore"):
+            limit = (least / norms).min(initial=np.inf) * (1 - off) / (1 + off)
+        return cls(
+            rank,
+            numerator=np.where(zero, 2 * slack, size + slack),
+            base=np.where(positive, stack.upper, stack.lower) * (1 - off),
+            factor=np.column_stack([signed, -off * norms]),
+            end_numerator=np.where(zero, np.inf, size - slack),
+            end_base=np.where(positive, stack.lower, stack.upper) * (1 - off),
+            end_factor=np.column_stack([-signed, -off * norms]),
+            zero=zero,
+            floor=least * (1 - off),
+            norms=norms * (1 + 2 * off),
+            limit=float(limit),
+        )
+
+    def residuals(self, new: NewRows) -> Parts:
+        """Return the residuals in each new row's set, as intervals: the rows, and the ends of s."""
+        everywhere = new.free | (self.rank > len(self.base))
+        at, rest = np.flatnonzero(~everywhere), np.flatnonzero(everywhere)
+        features, upper, lower = new.features[at], new.upper[at], new.lower[at]
+        down, up = -lower[:, None] * features, upper[:, None] * features
+        (below, below_ends), (above, above_ends) = self.quantiles(down), self.quantiles(up)
+        swept = below_ends | above_ends
+        plain, hard = np.flatnonzero(~swept), np.flatnonzero(swept)
+        parts = [
+            (rest, np.full(len(rest), -np.inf), np.full(len(rest), np.inf)),
+            (at[plain], -(lower * below)[plain], (upper * above)[plain]),
+        ]
+        if len(hard):
+            row, start, stop = self.sweep(down[hard])
+            parts.append((at[hard[row]], -lower[hard[row]] * stop, -lower[hard[row]] * start))
+            row, start, stop = self.sweep(up[hard])
+            parts.append((at[hard[row]], upper[hard[row]] * start, upper[hard[row]] * stop))
+        row, low, high = (np.concatenate(each) for each in zip(*parts, strict=True))
+        return row, low, high
+
+    def farthest(self, lengths: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return an upper bound of the k-th smallest start for every v of these lengths, from a table."""
+        if self.rank > len(self.base):
+            return np.full(len(lengths), np.inf)
+        longest = self.limit if np.isfinite(self.limit) else 1.0
+        steps = np.linspace(0, longest, STEPS + 1)[1:]
+        factors = np.where(self.zero, self.floor, self.base) - self.norms * steps[:, None]
+        with np.errstate(divide="ignore"):
+            starts = np.where(factors > 0, self.numerator / factors, np.inf) * (1 + 1e-9)
+        table = np.append(np.partition(starts, self.rank - 1, axis=1)[:, self.rank - 1], np.inf)
+        return table[np.clip(np.ceil(lengths * (STEPS / longest)), 1, STEPS + 1).astype(np.intp) - 1]
+
+    def quantiles(self, directions: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """Return the k-th smallest start for each v, and whether a trial row's interval ends: more may be inside."""
+        lengths = np.sqrt(np.einsum("ij,ij->i", directions, directions))
+        found, ends = np.empty(len(directions)), np.zeros(len(directions), dtype=bool)
+        for block in blocks_of(lengths, self.limit if np.isfinite(self.limit) else 1.0):
+            places = np.column_stack([directions[block], lengths[block]])
+            kept, rank = self._kept(places)
+            if lengths[block[-1]] < self.limit and not self.zero[kept].any():
+                starts = self.numerator[kept] / (self.base[kept] + places @ self.factor[kept].T)
+                found[block] = np.partition(starts, rank - 1, axis=1)[:, rank - 1]
+                continue
+            for part in np.array_split(np.arange(len(block)), 1 + len(block) * len(self.base) // MAX_NUMBERS):
+                starts, stops = self._intervals(places[part])
+                found[block[part]] = np.partition(starts, self.rank - 1, axis=1)[:, self.rank - 1]
+                ends[block[part]] = np.isfinite(stops).any(axis=1)
+        return found, ends
+
+    def _kept(self, places: NDArray[np.float64]) -> tuple[NDArray[np.intp], int]:
+        """Return the trial rows that can have the k-th smallest start, and its rank among them."""
+        centre = places[:, :-1].mean(axis=0)
+        radius = np.sqrt(((places[:, :-1] - centre) ** 2).sum(axis=1).max()) * (1 + 1e-9)
+        middle, wide = self.base + self.factor[:, :-1] @ centre, self.norms * radius
+        longest = places[:, -1].max()
+        least = np.where(self.zero, self.floor - self.norms * longest, middle - wide + self.factor[:, -1] * longest)
+        with np.errstate(divide="ignore"):
+            first = np.where(self.zero, 0.0, self.numerator / (middle + wide))
+            last = np.where(least > 0, self.numerator / least, np.inf)
+        # Rounding of these bounds is far below this margin.
+        lowest = np.partition(first, self.rank - 1)[self.rank - 1] * (1 - 1e-9)
+        highest = np.partition(last, self.rank - 1)[self.rank - 1] * (1 + 1e-9)
+        below = last < lowest
+        return np.flatnonzero(~below & (first <= highest)), self.rank - int(below.sum())
+
+    def _intervals(self, places: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return where each trial row's score begins and ceases to be smaller; +∞ for never."""
+        factors, ends = self.base + places @ self.factor.T, self.end_base + places @ self.end_factor.T
+        factors = np.where(self.zero, np.minimum(factors, ends), factors)
+        with np.errstate(divide="ignore", over="ignore"):
+            start = np.where(factors > 0, self.numerator / factors, np.inf)
+            stop = np.where(ends < 0, self.end_numerator / -ends, np.inf)
+        empty = start >= stop
+        start[empty], stop[empty] = np.inf, np.inf
+        return start, stop
+
+    def sweep(self, directions: NDArray[np.float64]) -> Parts:
+        """Return all τ ≥ 0 with fewer than k smaller scores, as intervals: the places in v, and their ends."""
+        lengths = np.sqrt(np.einsum("ij,ij->i", directions, directions))
+        places, found = np.column_stack([directions, lengths]), []
+        at_once = max(1, MAX_NUMBERS // (2 * len(self.base) + 1))
+        for begin in range(0, len(places), at_once):
+            starts, stops = self._intervals(places[begin : begin + at_once])
+            # A stable sort puts stops before starts: a score that is tied counts for neither.
+            cuts = np.concatenate([stops, starts], axis=1)
+            order = np.argsort(cuts, axis=1, kind="stable")
+            cuts = np.pad(np.take_along_axis(cuts, order, axis=1), ((0, 0), (1, 0)))
+            smaller = np.cumsum(np.where(order < len(self.base), -1, 1), axis=1)
+            inside = (np.pad(smaller, ((0, 0), (1, 0))) < self.rank) & np.isfinite(cuts)
+            row, first, last = runs(inside)
+            ends = np.pad(cuts, ((0, 0), (0, 1)), constant_values=np.inf)
+            found.append((row + begin, cuts[row, first], ends[row, last]))
+        row, low, high = (np.concatenate(each) for each in zip(*found, strict=True))
+        return row, low, high

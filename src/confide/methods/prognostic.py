@@ -1,0 +1,304 @@
+"""`prognostic`: the large table's prognostic score, stacked on the trial; every trial row calibrates (METHODS 12)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from confide.base.rounding import predictions_off
+from confide.base.validation import suggest
+from confide.conformal.chosen import Choice
+from confide.conformal.deleted import ALONE
+from confide.conformal.quantile import Calibration
+from confide.conformal.stacked import Rows as Views
+from confide.conformal.stacked import Stack, rank_of
+from confide.methods.base import ArmEstimator
+from confide.methods.promise import KEPT_UNDER_CONFOUNDING
+from confide.models.base_model import share_explained
+from confide.models.preprocessing import standardised
+from confide.models.prognosis import learn_prognosis
+from confide.models.scores import AbsoluteResidual
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from confide.conformal.intervals import IntervalSets
+    from confide.data.splits import Rows
+    from confide.methods.arm import Arm
+    from confide.methods.new_rows import NewRows
+    from confide.methods.promise import Promise
+    from confide.models.scores import Score
+    from confide.typing import Booleans, Floats, Level, RandomState, Regressor, Table
+
+FEATURES = ("auto", "slope", "offset", "none")
+SCALES = ("auto", "observational", "none")
+TAILS = ("auto", "even", "learnt")
+# With fewer trial rows than this a slope with unequal weights, and unequal tails, leave some sets unbounded.
+FEW_ROWS = 20
+# The penalty of ridge on the trial's own covariates, per covariate (scaled); next to none on the slope.
+RIDGE_PENALTY = 1.0
+SLOPE_PENALTY = 1e-3
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One way to use the large table.
+
+    Attributes
+    ----------
+    features : {"none", "ridge", "offset", "slope"}
+        What the trial's outcomes are regressed on: nothing but a constant; the covariates, by ridge; nothing, after μ̂
+        is subtracted; or μ̂.
+    scaled : bool
+        Whether errors are measured in units of σ̂.
+    tails : bool
+        Whether the two tails reach differently.
+    """
+
+    features: str
+    scaled: bool = False
+    tails: bool = False
+
+    def __str__(self) -> str:
+        words = {
+            "none": "a constant",
+            "ridge": "ridge on the trial's covariates",
+            "offset": "the prognostic score, centred",
+            "slope": "the prognostic score with a slope",
+        }[self.features]
+        return words + ", scaled" * self.scaled + ", with learnt tails" * self.tails
+
+
+class Prognostic(ArmEstimator):
+    """A prognostic score from the observational rows, stacked on the trial by full conformal prediction.
+
+    From observational rows alone come μ̂(x), the prognostic score; σ̂(x), the size of its error; and the reach of both
+    tails. For a new row and its candidate outcome, the trial's outcomes and the candidate are regressed on features of
+    these m+1 rows, weighted by 1/σ̂², and the candidate is in the set if its score is among the smaller ones: in closed
+    form, without a hold-out set (`confide.conformal.stacked`). So every trial row calibrates.
+
+    What is "auto" is chosen among candidates by a rule that is symmetric in the m+1 rows, the new one included: the
+    candidate whose intervals are estimated to be the narrowest by deleted scores (`confide.conformal.chosen`). Among
+    them are two that ignore the observational rows, a constant and ridge on the trial's covariates.
+
+    Promise: coverage ≥ 1-α, whatever the confounding, and at most 1-α+1/(m+1) without ties, for one candidate;
+    marginally over calibration and new rows.
+
+    Parameters
+    ----------
+    base, conformity_score, calibration, alpha, outcome_range, outcome_values, random_state
+        As in `Naive`; ``conformity_score`` must be "absolute" (``scale`` and ``tails`` let widths differ), and
+        ``calibration`` is used only if there are no observational rows at all.
+    features : {"auto", "slope", "offset", "none"}
+        "slope": the trial's outcomes are regressed on μ̂; "offset": μ̂ is taken as it is, minus its mean error; "none":
+        a constant.
+    scale : {"auto", "observational", "none"}
+        "observational": errors are measured in units of σ̂, so that widths differ between people.
+    tails : {"auto", "even", "learnt"}
+        "learnt": intervals reach farther to the side where errors of observational rows do.
+
+    Attributes
+    ----------
+    candidates_ : list of Candidate
+        Those that were chosen among.
+    best_ : int
+        The place of the one that is narrowest on the trial rows alone, from which point predictions come.
+
+    Notes
+    -----
+    With fewer than 20 trial rows no candidate has a slope with σ̂, or learnt tails: some of its sets would be unbounded.
+    An arm without observational rows takes the prognostic score of the other arms' observational rows.
+    """
+
+    _needs: ClassVar = {"trial": 1}
+    _calibrates_on: ClassVar = "trial"
+    stacks_: list[Stack] | None
+
+    def __init__(
+        self,
+        *,
+        base: Regressor | str | None = None,
+        conformity_score: Score | str = "absolute",
+        calibration: float | tuple[float, float] = 0.5,
+        alpha: Level | None = None,
+        outcome_range: tuple[float, float] | None = None,
+        outcome_values: Sequence[float] | None = None,
+        random_state: RandomState = None,
+        features: str = "auto",
+        scale: str = "auto",
+        tails: str = "auto",
+    ) -> None:
+        self.base = base
+        self.conformity_score = conformity_score
+        self.calibration = calibration
+        self.alpha = alpha
+        self.outcome_range = outcome_range
+        self.outcome_values = outcome_values
+        self.random_state = random_state
+        self.features = features
+        self.scale = scale
+        self.tails = tails
+
+    def _name(self) -> str:
+        return "prognostic"
+
+    def _promise(self) -> Promise:
+        return KEPT_UNDER_CONFOUNDING
+
+    def _learning_rows(self, trial: Any, others: int = 0) -> Booleans:
+        if others and np.all(trial):
+            return np.zeros(len(trial), dtype=bool)
+        return super()._learning_rows(trial, others)
+
+    def _learns_from(self, observational: int) -> tuple[str, ...]:
+        return ("observational",) if observational else ("trial fit",)
+
+    def _fit(self, arm: Arm) -> None:
+        for name, known in (("features", FEATURES), ("scale", SCALES), ("tails", TAILS)):
+            if getattr(self, name) not in known:
+                raise ValueError(f"{name}={getattr(self, name)!r} is unknown; {suggest(getattr(self, name), known)}")
+        if type(self.score_) is not AbsoluteResidual:
+            raise ValueError(
+                f"prognostic takes absolute residuals, got conformity_score={self.conformity_score!r}. Use "
+                "conformity_score='absolute' with scale='observational' or tails='learnt', or the method transfer."
+            )
+        self.stacks_ = None
+        learnt_from = arm.observational if len(arm.observational) else arm.others
+        if not len(learnt_from):
+            self._fit_on_trial_alone(arm)
+            return
+        self.base_ = learn_prognosis(self.base, learnt_from, arm.base_seed)
+        self._scale_covariates(learnt_from)
+        self.unit_ = _unit(learnt_from.y)
+        self.candidates_ = self._candidates(len(arm.trial))
+        prediction = self._predict_base(arm.trial.X)
+        views = self._views(arm.trial.X, prediction)
+        slack = self._rounding(arm.trial, prediction)
+        self.stacks_ = [
+            Stack.of(rows, arm.trial.y / self.unit_, self._penalty(each), slack)
+            for each, rows in zip(self.candidates_, views, strict=True)
+        ]
+        self._look_back(arm.trial.y / self.unit_, views)
+
+    def _scale_covariates(self, rows: Rows) -> None:
+        """Learn how covariates and the prognostic score are scaled, from rows other than the trial's."""
+        self.covariates_ = standardised().fit(rows.X)
+        self.columns_ = int(self.covariates_.transform(rows.X[:1]).shape[1])
+        score = self.base_.model.predict(rows.X)
+        spread = float(score.std())
+        self.score_line_ = (float(score.mean()), spread if spread > 0 else 1.0)
+
+    def _candidates(self, rows: int) -> list[Candidate]:
+        """Return what is chosen among: it depends on the parameters and the number of trial rows only."""
+        few = rows < FEW_ROWS
+        scales = {"auto": (False, True)}.get(self.scale, (self.scale == "observational",))
+        tails = {"auto": (False,) if few else (False, True)}.get(self.tails, (self.tails == "learnt",))
+        # Tails are those of errors in units of their size, so that "auto" tries them only with it.
+        given = "auto" not in (self.scale, self.tails)
+        kinds = [(scaled, uneven) for scaled in scales for uneven in tails if given or scaled or not uneven]
+        if self.features != "auto":
+            return [Candidate(self.features, *kind) for kind in kinds]
+        # Two that ignore the observational rows, whatever scale and tails are: then no width is larger than theirs.
+        found = [Candidate("none"), *([Candidate("ridge")] if self.columns_ else [])]
+        for features in ("offset", "slope"):
+            found += [Candidate(features, *kind) for kind in kinds if not (few and features == "slope" and kind[0])]
+        return found
+
+    def _penalty(self, candidate: Candidate) -> Floats:
+        """Return the penalty of each feature."""
+        if candidate.features == "ridge":
+            return np.concatenate([[0.0], np.full(self.columns_, RIDGE_PENALTY * self.columns_)])
+        return np.array([0.0, SLOPE_PENALTY] if candidate.features == "slope" else [0.0])
+
+    def _views(self, X: Floats, prediction: Floats) -> list[Views]:
+        """Return rows as each candidate sees them."""
+        mean, size = prediction.T
+        lower, upper = self.base_.tails
+        constant = np.ones((len(X), 1))
+        centre, spread = self.score_line_
+        features = {"none": constant, "offset": constant}
+        features["slope"] = np.column_stack([constant, (mean - centre) / spread])
+        if any(each.features == "ridge" for each in self.candidates_):
+            features["ridge"] = np.column_stack([constant, self.covariates_.transform(X)])
+        return [
+            Views.of(
+                features[each.features],
+                mean / self.unit_ if each.features == "offset" else 0.0,
+                size if each.scaled else 1.0,
+                lower if each.tails else 1.0,
+                upper if each.tails else 1.0,
+            )
+            for each in self.candidates_
+        ]
+
+    def _rounding(self, trial: Rows, prediction: Floats) -> float:
+        """Return by how much a score may change because predictions are rounded differently, row by row and at once."""
+        off = predictions_off(self.base_.predict, trial.X, prediction)
+        mean, size = prediction.T
+        least = float(size.min()) * min(*self.base_.tails, 1.0)
+        spread = float(np.abs(trial.y - mean).max() + np.ptp(trial.y))
+        rounding: float = 4 * (float(off[0]) + spread * float(off[1]) / float(size.min())) / least / self.unit_
+        return rounding
+
+    def _look_back(self, y: Floats, views: list[Views]) -> None:
+        """Find the candidate that is narrowest on the trial rows, for points, and keep its scores for diagnostics."""
+        assert self.stacks_ is not None  # noqa: S101  (set just before)
+        deleted = [_deleted_scores(stack) for stack in self.stacks_]
+        place = min(rank_of(self.alpha_, len(y)), len(y)) - 1
+        widths = [np.sort(scores)[place] * stack.widths for scores, stack in zip(deleted, self.stacks_, strict=True)]
+        self.best_ = int(np.argmin(widths))
+        self.calibration_ = Calibration.of(deleted[self.best_])
+        best = self.stacks_[self.best_]
+        errors = best.residuals * views[self.best_].scale / _left(best)
+        self.base_r2_ = share_explained(y, y - errors * (len(y) - 1) / len(y))  # as far from y as y from others' mean
+
+    def _choice(self) -> Choice:
+        """Return the choice at the arm's level; it is computed once and not saved."""
+        if self._choice_at is None or self._choice_at[0] != self.alpha_:
+            self._choice_at = (self.alpha_, Choice.of(self.stacks_ or [], self.alpha_))
+        return self._choice_at[1]
+
+    def predict(self, X: Table | NewRows) -> Floats:
+        """Return point predictions of the outcome under this arm's treatment."""
+        rows = self._new_rows(X)
+        if self.stacks_ is None or not len(rows):
+            return super().predict(rows)
+        view = self._views(rows.X, rows.prediction)[self.best_]
+        points = self.stacks_[self.best_].place(view).centre * self.unit_
+        return points if self.outcome_range_ is None else np.clip(points, *self.outcome_range_)
+
+    def _sets(self, rows: NewRows) -> IntervalSets:
+        if self.stacks_ is None:
+            return super()._sets(rows)
+        sets = self._choice().sets(self._views(rows.X, rows.prediction)).scaled(self.unit_)
+        return sets if self.outcome_range_ is None else sets.clip(*self.outcome_range_)
+
+    def _members(self, rows: NewRows, values: Floats) -> Booleans:
+        if self.stacks_ is None:
+            return super()._members(rows, values)
+        return self._choice().contains(self._views(rows.X, rows.prediction), values / self.unit_)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in super().__getstate__().items() if name != "_choice_at"}
+
+    _choice_at: tuple[Level, Choice] | None = None
+
+
+def _unit(y: Floats) -> float:
+    """Return the power of two nearest to the spread of outcomes: in it numbers are near 1, and the change is exact."""
+    spread = max(float(np.std(y)), 1e-9 * float(np.abs(y).max()), float(np.finfo(np.float64).tiny))
+    return float(2.0 ** round(np.log2(spread)))
+
+
+def _deleted_scores(stack: Stack) -> Floats:
+    """Return each trial row's score by the regression without it."""
+    scores: Floats = np.maximum(-stack.residuals / stack.lower, stack.residuals / stack.upper) / _left(stack)
+    return scores
+
+
+def _left(stack: Stack) -> Floats:
+    """Return 1 - h of each trial row: what is left of its outcome in its own residual."""
+    left: Floats = np.maximum(1 - np.einsum("ij,ij->i", stack.features, stack.features), ALONE)
+    return left

@@ -1,0 +1,95 @@
+"""What a large table says of a row before its outcome is known: a prognostic score, and how far off it usually is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, clone
+from sklearn.model_selection import KFold, cross_val_predict
+
+from confide.models.auto import COMPARISON_ROWS, FOLDS, AutoRegressor
+from confide.models.base_model import learn
+from confide.models.fitting import seeded
+from confide.models.preprocessing import Learner, prepared
+
+if TYPE_CHECKING:
+    from confide.data.splits import Rows
+    from confide.typing import Floats, Places, Regressor
+
+# With fewer rows the size of errors is not learnt: it is 1 for all.
+LEAST_ROWS = 50
+# Errors below this share of their median count as that; a tail reaches at least this share of both together.
+FLOOR = 0.1
+# Share of the errors in each tail.
+TAIL = 0.05
+
+
+class Prognosis(BaseEstimator):
+    """The mean μ̂(x) of outcomes in a large table, and the size σ̂(x) of its errors.
+
+    `predict` gives both as two columns; σ̂ is above 0 and of geometric mean 1 over the table.
+
+    Parameters
+    ----------
+    model : fitted regressor
+        μ̂.
+    size : fitted regressor or None
+        The logarithm of σ̂, up to a constant; None: σ̂ is 1.
+    centre : float
+        That constant.
+    tails : (float, float)
+        How far errors in units of σ̂ reach below and above 0; the mean of both is 1.
+    """
+
+    def __init__(
+        self, model: Any, size: Any = None, centre: float = 0.0, tails: tuple[float, float] = (1.0, 1.0)
+    ) -> None:
+        self.model = model
+        self.size = size
+        self.centre = centre
+        self.tails = tails
+
+    def predict(self, X: Floats) -> Floats:
+        """Return μ̂ and σ̂."""
+        size = np.ones(len(X)) if self.size is None else np.exp(self.size.predict(X) - self.centre)
+        return np.column_stack([self.model.predict(X), size])
+
+
+def learn_prognosis(base: Regressor | str | None, rows: Rows, seed: int) -> Prognosis:
+    """Return the prognosis that rows give: the base model, and a model of the errors that it makes on rows held out.
+
+    σ̂ is the exponential of a regression of log(|error| + δ): a few large errors do not rule it, as they rule a
+    regression of |error|. The tails are quantiles of the errors in units of σ̂, at 5 and 95 % whatever the level.
+    """
+    model = learn(base, rows, seed)
+    places, predicted = _held_out(model, rows, seed)
+    errors = rows.y[places] - predicted
+    sizes = np.abs(errors)
+    typical = float(np.median(sizes)) if len(places) >= LEAST_ROWS else 0.0
+    if not typical > 0:
+        return Prognosis(model)
+    X = rows.X[places]
+    size = prepared(seeded(AutoRegressor(), seed)).fit(X, np.log(sizes + FLOOR * typical))
+    logarithms = size.predict(X)
+    centre = float(logarithms.mean())
+    below, above = np.quantile(errors / np.exp(logarithms - centre), [TAIL, 1 - TAIL])
+    together = above - below
+    reach = np.maximum([-below, above], FLOOR * together) if together > 0 else np.ones(2)
+    lower, upper = (reach / reach.mean()).tolist()
+    return Prognosis(model, size, centre, (lower, upper))
+
+
+def _held_out(model: Learner, rows: Rows, seed: int) -> tuple[Places, Floats]:
+    """Return the places of some rows, and predictions for them by models that have not seen them.
+
+    The automatic base model has made them when it compared its candidates; any other one is fitted once per fold.
+    """
+    last = model.steps[-1][1]
+    if isinstance(last, AutoRegressor):
+        return last.held_out()
+    places = np.random.default_rng(seed).permutation(len(rows))[:COMPARISON_ROWS]
+    if len(places) < 2 * FOLDS:
+        return places[:0], np.empty(0)
+    folds = KFold(FOLDS, shuffle=True, random_state=seed)
+    return places, np.asarray(cross_val_predict(clone(model), rows.X[places], rows.y[places], cv=folds))
