@@ -1,4 +1,7 @@
-"""CounterfactualIntervals, the main estimator: intervals for outcomes under each treatment, and for effects."""
+"""CounterfactualIntervals, the main estimator: intervals for outcomes under each treatment, and for effects.
+
+It is longer than other modules because it is one class, the public contract, and a third of it is its documentation.
+"""
 
 from __future__ import annotations
 
@@ -6,34 +9,36 @@ import copy
 import warnings
 from collections.abc import Hashable, Iterable
 from functools import cached_property
-from numbers import Integral
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from joblib import Parallel, delayed
 from sklearn.base import BaseEstimator, clone
 from sklearn.metrics import r2_score
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from confide.base.parameters import alike
 from confide.base.state import Labelled
 from confide.base.threads import threads_for
-from confide.base.validation import all_or_nothing, examples, suggest
+from confide.base.validation import all_or_nothing, examples
 from confide.conformal.intervals import Intervals, IntervalSets
 from confide.conformal.quantile import check_alpha
 from confide.data.arrow import origin_of, take_rows
 from confide.data.encoding import TableEncoder, dense, encoded_names, kinds_of
 from confide.data.splits import Rows, spawn_seeds
-from confide.data.study import Study
+from confide.data.study import Study, as_study
 from confide.diagnostics.advice import described_effect, summarise
 from confide.diagnostics.covariate_shift import Population
 from confide.diagnostics.records import ASKED_ROWS, ArmDiagnostics, ArmSample, diagnose
 from confide.effects.registry import check_effect
 from confide.exceptions import InfiniteIntervalWarning, PopulationWarning
-from confide.methods.registry import METHODS
-from confide.methods.registry import method as method_by_name
-from confide.methods.study_arms import fit_arm, learning_rows, point_out_two_values, rows_by_arm
+from confide.methods.study_arms import (
+    check_control,
+    fit_arm,
+    learning_rows,
+    point_out_two_values,
+    rows_by_arm,
+    unfitted_arm,
+)
 
 if TYPE_CHECKING:
     import os
@@ -157,11 +162,13 @@ class CounterfactualIntervals(Labelled, BaseEstimator):
             True for rows of the randomised trial.
         """
         with all_or_nothing(self):
-            study = _study(X, y, treatment, trial)
-            arm = self._arm()
+            study = as_study(X, y, treatment, trial)
+            arm = unfitted_arm(self.method, alpha=self.alpha, base=self.base, random_state=self.random_state)
             effect = check_effect(self.effect)
+            if self.arm_alpha is not None:
+                check_alpha(self.arm_alpha, "arm_alpha")
             treatments = np.unique(study.treatment)
-            control = self._check_control(treatments.tolist())
+            control = check_control(self.control, treatments.tolist())
             point_out_two_values(arm, study.y)
             self.encoder_ = self._fitted_encoder(study.X, learning_rows(arm, effect, study, control))
             encoded = self._encode(study.X)
@@ -310,42 +317,6 @@ class CounterfactualIntervals(Labelled, BaseEstimator):
         chosen = np.random.default_rng(self.sample_seed_).permutation(np.flatnonzero(study.trial))
         self.asked_ = encoded[chosen[:ASKED_ROWS]]
 
-    def _arm(self) -> ArmEstimator:
-        """Return the unfitted estimator that is cloned for each arm."""
-        if self.alpha is not None:
-            check_alpha(self.alpha)
-        if self.arm_alpha is not None:
-            check_alpha(self.arm_alpha, "arm_alpha")
-        if isinstance(self.method, type) or not (isinstance(self.method, str) or hasattr(self.method, "predict_set")):
-            raise ValueError(
-                f"method must be a name ({', '.join(METHODS)}) or an unfitted arm estimator such as Transfer(), "
-                f"got {self.method!r}."
-            )
-        if self.encoder != "auto" and not (hasattr(self.encoder, "fit") and hasattr(self.encoder, "transform")):
-            raise ValueError(f"encoder must be 'auto' or a scikit-learn transformer, got {self.encoder!r}.")
-        arm: ArmEstimator = method_by_name(self.method) if isinstance(self.method, str) else clone(self.method)
-        for name in ("alpha", "base", "random_state"):
-            own, given = getattr(self, name), getattr(arm, name)
-            if own is not None and given is not None and not alike(own, given):
-                raise ValueError(
-                    f"{name} is set in two places: CounterfactualIntervals({name}={own!r}) and "
-                    f"{type(arm).__name__}({name}={given!r}). Set one of them."
-                )
-            if own is not None:
-                arm.set_params(**{name: own})
-        if not isinstance(arm.random_state, Integral):
-            # A fixed number, so that the calibration rows are known before an arm is fitted.
-            arm.set_params(random_state=int(check_random_state(arm.random_state).randint(2**31 - 1)))
-        return arm
-
-    def _check_control(self, labels: list[Any]) -> Label:
-        """Return the label that effects are reported against."""
-        if self.control is None:
-            return labels[0]
-        if self.control not in labels:
-            raise ValueError(f"control {self.control!r} is not a treatment; {suggest(self.control, labels)}")
-        return labels[labels.index(self.control)]
-
     def _control_first(self) -> dict[Label, ArmEstimator]:
         """Return the arms, the control first."""
         others = {label: arm for label, arm in self.arms_.items() if label != self.control_}
@@ -357,6 +328,8 @@ class CounterfactualIntervals(Labelled, BaseEstimator):
 
     def _fitted_encoder(self, X: Table, learns: Booleans) -> Any:
         """Return the encoder fitted on the rows of the mask; the kind of each column is decided by all rows."""
+        if self.encoder != "auto" and not (hasattr(self.encoder, "fit") and hasattr(self.encoder, "transform")):
+            raise ValueError(f"encoder must be 'auto' or a scikit-learn transformer, got {self.encoder!r}.")
         encoder = TableEncoder(kinds_of(X)) if self.encoder == "auto" else clone(self.encoder)
         with threads_for(X):
             return encoder.fit(take_rows(X, learns))
@@ -440,17 +413,3 @@ class CounterfactualIntervals(Labelled, BaseEstimator):
         tags.input_tags.allow_nan = True
         tags.input_tags.string = True
         return tags
-
-
-def _study(X: Table | Study, y: Any, treatment: Labels, trial: Any) -> Study:
-    """Return what `fit` was given as a study."""
-    given = {"y": y, "treatment": treatment, "trial": trial}
-    if not isinstance(X, Study):
-        missing = [name for name, value in given.items() if value is None]
-        if missing and missing != ["y"]:  # a missing outcome has a message of its own
-            raise ValueError(f"fit needs {' and '.join(missing)}: call fit(study), or fit(X, y, treatment, trial).")
-        return Study(X, y, treatment, trial)
-    twice = [name for name, value in given.items() if value is not None]
-    if twice:
-        raise ValueError(f"the study has its own {' and '.join(twice)}: call fit(study), and nothing else.")
-    return X

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from confide.typing import Table
+    from confide.typing import Labels, Table
 
 
 @dataclass(frozen=True, init=False)
@@ -61,6 +61,20 @@ class Study:
 
     def __iter__(self) -> Iterator[Any]:
         return iter((self.X, self.y, self.treatment, self.trial))
+
+
+def as_study(X: Table | Study, y: Any, treatment: Labels, trial: Any) -> Study:
+    """Return what `fit` was given as a study: a study and nothing else, or its four parts."""
+    given = {"y": y, "treatment": treatment, "trial": trial}
+    if not isinstance(X, Study):
+        missing = [name for name, value in given.items() if value is None]
+        if missing and missing != ["y"]:  # a missing outcome has a message of its own
+            raise ValueError(f"fit needs {' and '.join(missing)}: call fit(study), or fit(X, y, treatment, trial).")
+        return Study(X, y, treatment, trial)
+    twice = [name for name, value in given.items() if value is not None]
+    if twice:
+        raise ValueError(f"the study has its own {' and '.join(twice)}: call fit(study), and nothing else.")
+    return X
 
 
 def stack(

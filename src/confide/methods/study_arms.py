@@ -1,17 +1,23 @@
-"""Fitting of a study's arms, each on its own rows, and the rows that an encoder may be fitted on."""
+"""The arms of a study: what is cloned for each, their fits, and the rows that an encoder may be fitted on."""
 
 from __future__ import annotations
 
 import warnings
 from contextlib import contextmanager
+from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.utils import check_random_state
 
-from confide.base.validation import examples
+from confide.base.parameters import alike
+from confide.base.validation import examples, suggest
+from confide.conformal.quantile import check_alpha
 from confide.data.splits import Rows
 from confide.exceptions import InfiniteIntervalWarning, RefusalError
+from confide.methods.registry import METHODS
+from confide.methods.registry import method as method_by_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,6 +26,44 @@ if TYPE_CHECKING:
     from confide.effects.base import Effect
     from confide.methods.base import ArmEstimator
     from confide.typing import Booleans, Floats, Label
+
+
+def unfitted_arm(method: str | ArmEstimator, **given: Any) -> ArmEstimator:
+    """Return the unfitted estimator that is cloned for each arm.
+
+    ``given`` are the level, the base model and the seed of the study; None keeps the estimator's own. A parameter that
+    is set in both places must be the same.
+    """
+    if given["alpha"] is not None:
+        check_alpha(given["alpha"])
+    if isinstance(method, type) or not (isinstance(method, str) or hasattr(method, "predict_set")):
+        raise ValueError(
+            f"method must be a name ({', '.join(METHODS)}) or an unfitted arm estimator such as Transfer(), "
+            f"got {method!r}."
+        )
+    arm: ArmEstimator = method_by_name(method) if isinstance(method, str) else clone(method)
+    for name, value in given.items():
+        own = getattr(arm, name)
+        if value is not None and own is not None and not alike(value, own):
+            raise ValueError(
+                f"{name} is set in two places: CounterfactualIntervals({name}={value!r}) and "
+                f"{type(arm).__name__}({name}={own!r}). Set one of them."
+            )
+        if value is not None:
+            arm.set_params(**{name: value})
+    if not isinstance(arm.random_state, Integral):
+        # A fixed number, so that the calibration rows are known before an arm is fitted.
+        arm.set_params(random_state=int(check_random_state(arm.random_state).randint(2**31 - 1)))
+    return arm
+
+
+def check_control(control: Label | None, labels: list[Label]) -> Label:
+    """Return the label that effects are reported against; None: the first."""
+    if control is None:
+        return labels[0]
+    if control not in labels:
+        raise ValueError(f"control {control!r} is not a treatment; {suggest(control, labels)}")
+    return labels[labels.index(control)]
 
 
 def learning_rows(arm: ArmEstimator, effect: Effect, study: Study, control: Label) -> Booleans:
