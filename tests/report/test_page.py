@@ -68,9 +68,9 @@ def test_it_says_what_the_model_says(tmp_path, model):
         (
             "transfer",
             {"arm_alpha": 0.6},
-            "none: each of its two steps is taken at 0.6, and together they may miss always (bonferroni)",
+            "none in numbers: each of its two steps is taken at 0.6, and together they may miss always (bonferroni)",
         ),
-        ("pooled-dr", {}, "none in numbers: it would need arms that keep their level, and pooled-dr does not"),
+        ("pooled-dr", {}, "none in numbers: it would need arms that keep their level, and they do not"),
         ("wscp-dr-inexact", {}, "none in numbers"),
     ],
 )

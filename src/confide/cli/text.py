@@ -145,7 +145,7 @@ def story_parts(story: Story) -> list[Any]:
     for line in story.lines:
         pairs = zip(line.coverage, line.width, strict=True)
         cells = [cell for coverage, width in pairs for cell in (f"{coverage:.0%}", f"{width:.0f}")]
-        table.add_row(line.what, *cells, line.promise.shown_at(ALPHA))
+        table.add_row(line.what, *cells, line.promise.shown_at(ALPHA) if line.promise.exists else "nothing")
     return [
         "[bold]Do small classes help a pupil of grade 1?[/bold]\n",
         (
