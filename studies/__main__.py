@@ -156,9 +156,10 @@ def repeat(name: str, base: str, seed: int) -> list[dict[str, Any]]:
 
 
 def default(seeds: int, jobs: int, only: list[str]) -> None:
-    """Compare all methods with plain baselines in every cell, or only in the cells named."""
-    kept = [row for row in read_csv("default.csv") if row["cell"] not in only] if only else []
-    write_csv("default.csv", default_study.in_order(kept + default_study.compare_all(seeds, jobs, only)))
+    """Compare all methods with plain baselines in every cell, or only the cells and the configurations named."""
+    cells, names = default_study.named(only)
+    old = [row for row in read_csv("default.csv") if row["cell"] not in cells or row["configuration"] not in names]
+    write_csv("default.csv", default_study.in_order(old + default_study.compare_all(seeds, jobs, cells, names)))
 
 
 def default_page() -> str:

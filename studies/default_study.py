@@ -10,6 +10,7 @@ from scipy import stats
 
 from confide import CounterfactualIntervals
 from confide.base.threads import one_thread
+from confide.base.validation import suggest
 from confide.paper.comparison import (
     ALL_ROWS,
     ALPHA,
@@ -63,17 +64,26 @@ that all rows share, which is most of what selection by outcome does to a regres
 MOST = 0.5
 
 
-def compare_all(seeds: int, jobs: int, only: list[str]) -> list[dict[str, Any]]:
-    """Return every configuration in every cell, or only in the cells named, averaged over repetitions."""
-    tasks = [(cell, seed) for seed in range(seeds) for cell in only or CELLS]
+def named(only: list[str]) -> tuple[list[str], list[str]]:
+    """Return the cells and the configurations among these names; all of them where none is named."""
+    every = list(configurations())
+    unknown = [name for name in only if name not in CELLS and name not in every]
+    if unknown:
+        raise ValueError(f"{unknown[0]!r} is neither a cell nor a configuration; {suggest(unknown[0], CELLS + every)}")
+    return [name for name in only if name in CELLS] or CELLS, [name for name in only if name in every] or every
+
+
+def compare_all(seeds: int, jobs: int, cells: list[str], names: list[str]) -> list[dict[str, Any]]:
+    """Return these configurations in these cells, averaged over repetitions."""
+    tasks = [(cell, seed, names) for seed in range(seeds) for cell in cells]
     found = Parallel(jobs, verbose=5, batch_size=1)(delayed(repeat)(*task) for task in tasks)
     return summarised([outcome for part in found for outcome in part])
 
 
-def repeat(cell: str, seed: int) -> list[Outcome]:
+def repeat(cell: str, seed: int, names: list[str]) -> list[Outcome]:
     """Return one repetition of a cell, on one core."""
     with one_thread():
-        return compare_cell(cell, seed)
+        return compare_cell(cell, seed, names=names)
 
 
 def summarised(outcomes: list[Outcome]) -> list[dict[str, Any]]:

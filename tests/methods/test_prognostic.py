@@ -105,12 +105,12 @@ PROGNOSES = {
 @pytest.mark.parametrize("noise", ["normal", "heavy", "skewed"])
 def test_coverage_whatever_the_prognosis(noise, monkeypatch):
     cells = {}
-    for m, alpha, repetitions in [(3, 0.5, 80), (12, 0.1, 60), (30, 0.2, 40), (120, 0.05, 25), (1000, 0.01, 10)]:
+    for m, alpha, repetitions in [(3, 0.5, 60), (12, 0.1, 50), (30, 0.2, 30), (120, 0.05, 20), (1000, 0.01, 6)]:
         for name, prognosis in PROGNOSES.items():
             monkeypatch.setattr("confide.methods.prognostic.learn_prognosis", lambda *_, given=prognosis: given)
             coverages = []
             for seed in range(repetitions):
-                X, y, trial, new, truth = people(20, m, 1000 * m + seed, noise, new=50 if m < 1000 else 1000)
+                X, y, trial, new, truth = people(20, m, 1000 * m + seed, noise, new=50 if m < 1000 else 400)
                 arm = Prognostic(alpha=alpha, random_state=seed).fit(X, y, trial=trial)
                 coverages.append(arm.predict_set(new).contains(truth).mean())
             cells[f"{name}, {m} rows, {alpha}"] = (coverages, 1 - alpha)

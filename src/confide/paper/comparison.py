@@ -28,6 +28,8 @@ from confide.methods.transfer import Transfer
 from confide.models.base_model import BASE_ON
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from numpy.typing import NDArray
 
     from confide.methods.base import ArmEstimator
@@ -95,8 +97,10 @@ def configurations() -> dict[str, ArmEstimator]:
     return compared
 
 
-def compare_cell(cell: str, seed: int, *, n: int = 10_000, n_test: int = 1000) -> list[Outcome]:
-    """Return the result of every configuration in one repetition of a cell; equal fits are made once.
+def compare_cell(
+    cell: str, seed: int, *, n: int = 10_000, n_test: int = 1000, names: Collection[str] | None = None
+) -> list[Outcome]:
+    """Return the result of every configuration, or of those named, in one repetition of a cell; equal fits once.
 
     Synthetic cells have n observational and m trial rows over both arms and n_test fresh rows; STAR and NSW those of
     their loaders.
@@ -107,7 +111,8 @@ def compare_cell(cell: str, seed: int, *, n: int = 10_000, n_test: int = 1000) -
             warnings.simplefilter("ignore", InfiniteIntervalWarning)  # the table counts them
             warnings.simplefilter("ignore", TrialAloneWarning)
             for name, unfitted in configurations().items():
-                outcomes.append(Outcome(cell, name, setting.arm, seed, *_ask(unfitted, setting, seed)))
+                if names is None or name in names:
+                    outcomes.append(Outcome(cell, name, setting.arm, seed, *_ask(unfitted, setting, seed)))
     return outcomes
 
 
