@@ -122,7 +122,8 @@ def _common_seeds(outcomes: list[Outcome]) -> dict[tuple[str, str], set[int]]:
         seeds = found.setdefault((each.cell, each.arm), {}).setdefault(each.configuration, set())
         if each.equal_width > 0:
             seeds.add(each.seed)
-    return {key: set.intersection(*(seeds for seeds in by.values() if seeds)) for key, by in found.items()}
+    known = {key: [seeds for seeds in by.values() if seeds] for key, by in found.items()}
+    return {key: set.intersection(*seeds) if seeds else set() for key, seeds in known.items()}
 
 
 def in_order(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -17,7 +17,7 @@ scores are rounded, so residuals that differ by rounding alone count as tied, by
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -25,6 +25,8 @@ from confide.conformal.quantile import Calibration
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
+
+    from confide.typing import Level
 
 
 @dataclass(frozen=True)
@@ -53,6 +55,6 @@ class CentredCalibration:
             below=Calibration.of(np.where(centred <= 0, near, far)),
         )
 
-    def quantiles(self, alpha: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def quantiles(self, alpha: Level) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return how far the set reaches below and above the mean; +∞ if there are too few residuals."""
         return self.below.quantile(alpha), self.above.quantile(alpha)

@@ -25,7 +25,7 @@ The sets of all candidates, and where each is chosen, are found without a grid:
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from confide.conformal.stacked import Rows, Stack
+    from confide.typing import Level
 
 # Pieces are not split below this share of the candidates' mean width; rays not beyond the width times 2 to this power.
 TOLERANCE = 1e-6
@@ -75,7 +76,7 @@ class Choice:
     deleted: tuple[DeletedScores, ...]
 
     @classmethod
-    def of(cls, stacks: Sequence[Stack], alpha: Any) -> Choice:
+    def of(cls, stacks: Sequence[Stack], alpha: Level) -> Choice:
         """Return the choice among stacks.
 
         Parameters

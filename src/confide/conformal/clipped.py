@@ -34,6 +34,8 @@ from confide.conformal.stacked import rank_of
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
+    from confide.typing import Level
+
 
 @dataclass(frozen=True)
 class ClippedQuantile:
@@ -56,7 +58,7 @@ class ClippedQuantile:
     most: int
 
     @classmethod
-    def of(cls, rows: int, others: int, alpha: Any, beta: Any) -> ClippedQuantile:
+    def of(cls, rows: int, others: int, alpha: Level, beta: Any) -> ClippedQuantile:
         """Return the clipped quantile of m trial scores and N observational ones, by rational arithmetic.
 
         Parameters

@@ -15,8 +15,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, DTypeLike, NDArray
 
+    from confide.typing import Level
 
-def shortage(alpha: Any, rows: str, source: str, consequence: str) -> str:
+
+def shortage(alpha: Level, rows: str, source: str, consequence: str) -> str:
     """Return the warning that intervals cannot be finite, with the remedy."""
     return (
         f"alpha={float(alpha):g} needs {rows_needed(alpha)} {source} calibration rows for a finite interval; "

@@ -20,6 +20,8 @@ from confide.conformal.quantile import level
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from confide.typing import Level
+
 # The new rows' own weights: ``own(rows, outcomes)`` returns one per pair.
 OwnWeight = Callable[["NDArray[np.intp]", "NDArray[np.float64]"], "NDArray[np.float64]"]
 
@@ -76,7 +78,7 @@ def solve_lines(
     lines: Sequence[ResidualLines],
     weights: NDArray[np.float64],
     own: OwnWeight,
-    alpha: Any,
+    alpha: Level,
     grid: NDArray[np.float64],
     *,
     tolerance: float,

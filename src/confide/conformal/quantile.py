@@ -14,30 +14,32 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from numbers import Real
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
+    from confide.typing import Level
+
 # Rounding of a cumulative sum must not push a rank up by one; see `level`.
 TOLERANCE = 1e-12
 
 
-def check_alpha(alpha: Any, name: str = "alpha") -> Fraction:
+def check_alpha(alpha: Level, name: str = "alpha") -> Fraction:
     """Return alpha as the decimal that was typed: 0.3 is 3/10, not the binary float beside it."""
     if not isinstance(alpha, Real) or not 0 < float(alpha) < 1:
         raise ValueError(f"{name} must lie strictly between 0 and 1, got {alpha!r}.")
     return Fraction(str(alpha))
 
 
-def level(alpha: Any) -> float:
+def level(alpha: Level) -> float:
     """Return the share of the total weight at which the quantile is read: (1-α)·(1-1e-12)."""
     return float(1 - check_alpha(alpha)) * (1 - TOLERANCE)
 
 
-def rows_needed(alpha: Any) -> int:
+def rows_needed(alpha: Level) -> int:
     """Return how many equally weighted rows give a finite interval: the least k with k ≥ (1-α)(k+1)."""
     share = level(alpha)
     return math.ceil(share / (1 - share))
@@ -88,11 +90,11 @@ class Calibration:
         """The weight of all calibration scores."""
         return float(self.cumulative[-1])
 
-    def threshold(self, alpha: Any, test_weight: ArrayLike = 1.0) -> NDArray[np.float64]:
+    def threshold(self, alpha: Level, test_weight: ArrayLike = 1.0) -> NDArray[np.float64]:
         """Return the cumulative weight at which the quantile is read, one value per test weight."""
         return level(alpha) * (self.total + np.asarray(test_weight, dtype=np.float64))
 
-    def quantile(self, alpha: Any, test_weight: ArrayLike = 1.0) -> NDArray[np.float64]:
+    def quantile(self, alpha: Level, test_weight: ArrayLike = 1.0) -> NDArray[np.float64]:
         """Return Q(1-α), one value per test weight; +∞ where the calibration weight does not reach the level.
 
         Scores are sorted once, so m test weights cost m binary searches.
@@ -105,7 +107,7 @@ class Calibration:
         """Return the calibration weight strictly below each score."""
         return self.cumulative[np.searchsorted(self.scores, np.asarray(scores), side="left")]
 
-    def contains(self, scores: ArrayLike, alpha: Any, test_weight: ArrayLike = 1.0) -> NDArray[np.bool_]:
+    def contains(self, scores: ArrayLike, alpha: Level, test_weight: ArrayLike = 1.0) -> NDArray[np.bool_]:
         """Return whether each score is in the set; equal to ``scores <= quantile(alpha, test_weight)``."""
         threshold = self.threshold(alpha, test_weight)
         inside: NDArray[np.bool_] = (self.below(scores) < threshold) | (threshold == 0)
@@ -113,7 +115,7 @@ class Calibration:
 
 
 def weighted_quantile(
-    scores: ArrayLike, weights: ArrayLike, alpha: Any, test_weight: ArrayLike = 1.0
+    scores: ArrayLike, weights: ArrayLike, alpha: Level, test_weight: ArrayLike = 1.0
 ) -> float | NDArray[np.float64]:
     """Return the weighted (1-α)-quantile of scores with a mass of ``test_weight`` at +∞.
 

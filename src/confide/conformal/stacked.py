@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -40,13 +40,15 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+    from confide.typing import Level
+
 # Directions of the features whose singular value, relative to the largest, is below this are not determined.
 DETERMINED = 1e-7
 # New rows are solved in chunks, so that memory does not grow with their number.
 CHUNK = 2**14
 
 
-def rank_of(alpha: Any, rows: int) -> int:
+def rank_of(alpha: Level, rows: int) -> int:
     """Return the rank of the quantile, k = ⌈(1-α)(m+1)⌉, in rational arithmetic."""
     return math.ceil((1 - check_alpha(alpha)) * (rows + 1))
 
@@ -270,7 +272,7 @@ class Stack:
         unseen: NDArray[np.float64] = np.abs(relative @ self.unseen).max(axis=1)
         return np.asarray(unseen > DETERMINED * np.abs(relative).max(axis=1))
 
-    def sets(self, new: Rows, alpha: Any) -> IntervalSets:
+    def sets(self, new: Rows, alpha: Level) -> IntervalSets:
         """Return each new row's set of outcomes; the whole line where m is too small for alpha.
 
         Parameters
@@ -285,7 +287,7 @@ class Stack:
             parts = [self.solve(self.place(new.take(part)), reach) for part in new.chunks()]
         return IntervalSets.concatenate(parts)
 
-    def contains(self, new: Rows, values: ArrayLike, alpha: Any) -> NDArray[np.bool_]:
+    def contains(self, new: Rows, values: ArrayLike, alpha: Level) -> NDArray[np.bool_]:
         """Return whether each new row's set contains each value: an (n, v) array, for discrete outcomes."""
         return contained(self.sets(new, alpha), values)
 

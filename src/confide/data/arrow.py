@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from confide.typing import Floats, Table
 
 
-def is_frame(X: Any) -> bool:
+def is_frame(X: Table) -> bool:
     """Return whether X is a data frame that narwhals reads."""
     return isinstance(nw.from_native(X, pass_through=True), nw.DataFrame | nw.LazyFrame)
 
 
-def read_frame(X: Any) -> nw.DataFrame[Any]:
+def read_frame(X: Table) -> nw.DataFrame[Any]:
     """Return X as an eager narwhals frame; a lazy frame is collected."""
     frame = nw.from_native(X)
     return frame.collect() if isinstance(frame, nw.LazyFrame) else frame
@@ -60,7 +60,7 @@ def origin_of(X: Table) -> Origin | None:
     return Origin(kind, nw.maybe_get_index(frame)) if made else None
 
 
-def read_table(X: Any) -> pa.Table:
+def read_table(X: Table) -> pa.Table:
     """Return a frame as an Arrow table; raise if a column mixes types or two columns have the same name."""
     try:
         frame = read_frame(X)
@@ -74,7 +74,7 @@ def read_table(X: Any) -> pa.Table:
     return table.select(range(len(names))).rename_columns(names)
 
 
-def take_rows(X: Any, rows: NDArray[Any]) -> Any:
+def take_rows(X: Table, rows: NDArray[Any]) -> Any:
     """Return the rows of a frame or an array, by a mask or by position, as the same type as X."""
     if not is_frame(X):
         return np.asarray(X)[rows]
@@ -82,7 +82,7 @@ def take_rows(X: Any, rows: NDArray[Any]) -> Any:
     return read_frame(X)[chosen.tolist()].to_native()
 
 
-def read_array(X: Any, least: int = 1) -> NDArray[Any]:
+def read_array(X: Table, least: int = 1) -> NDArray[Any]:
     """Return X as a two-dimensional array of any kind of values; missing ones are allowed."""
     if not isinstance(X, np.ndarray) and isinstance(X, list | tuple) and np.asarray(X).dtype.kind in "US":
         X = np.array(X, dtype=object)  # numbers beside text stay numbers

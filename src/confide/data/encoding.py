@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from confide.typing import Table
+
 # The most frequent categories of a column get a column each; if there are more, the others share this many columns.
 MAX_CATEGORIES = 50
 SHARED_COLUMNS = 50
@@ -141,7 +143,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     def __init__(self, kinds: Mapping[str, str] | None = None) -> None:
         self.kinds = kinds
 
-    def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002  (scikit-learn's signature)
+    def fit(self, X: Table, y: Any = None) -> Self:  # noqa: ARG002  (scikit-learn's signature)
         """Learn the columns and their categories."""
         table = _table(X, least=0 if self.kinds else 1)
         if not table.num_columns:
@@ -161,7 +163,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             self.feature_names_in_ = np.array(table.column_names, dtype=object)
         return self
 
-    def transform(self, X: Any) -> NDArray[np.float64]:
+    def transform(self, X: Table) -> NDArray[np.float64]:
         """Return the encoded covariates, one row per row of X."""
         check_is_fitted(self)
         if self.by_name_ and not is_frame(X):
@@ -195,7 +197,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return tags
 
 
-def _table(X: Any, least: int = 1) -> pa.Table:
+def _table(X: Table, least: int = 1) -> pa.Table:
     """Return a frame or an array as an Arrow table."""
     if is_frame(X):
         return read_table(X)
@@ -210,7 +212,7 @@ def _array_column(values: NDArray[Any]) -> pa.Array:
         raise ValueError(f"a column mixes kinds of values: {error}. Make each column of one kind.") from error
 
 
-def kinds_of(X: Any) -> dict[str, str]:
+def kinds_of(X: Table) -> dict[str, str]:
     """Return the kind of each column of a frame or an array, decided by all its rows."""
     table = X if isinstance(X, pa.Table) else _table(X)
     return {name: kinds.decide(name, {"": table.column(name)}) for name in table.column_names}

@@ -12,6 +12,8 @@ from sklearn.utils import check_random_state
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from confide.typing import RandomState
+
 
 @dataclass(frozen=True)
 class Rows:
@@ -41,7 +43,7 @@ def join(X: NDArray[np.float64], y: NDArray[np.float64] | float = np.nan) -> NDA
     return np.column_stack([X, np.broadcast_to(y, len(X))])
 
 
-def spawn_seeds(random_state: Any, count: int) -> list[int]:
+def spawn_seeds(random_state: RandomState, count: int) -> list[int]:
     """Return independent integer seeds for the parts of a fit, so that no part changes another's draws."""
     entropy = int(check_random_state(random_state).randint(2**31 - 1))
     return [int(seed) for seed in np.random.SeedSequence(entropy).generate_state(count)]

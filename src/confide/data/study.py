@@ -38,12 +38,12 @@ class Study:
         True for rows of the randomised trial.
     """
 
-    X: Any
+    X: Table
     y: NDArray[np.float64]
     treatment: NDArray[Any]
     trial: NDArray[np.bool_]
 
-    def __init__(self, X: Any, y: Any, treatment: Any, trial: Any) -> None:
+    def __init__(self, X: Table, y: Any, treatment: Labels, trial: Any) -> None:
         X = read_frame(X).to_native() if is_frame(X) else read_array(X)
         y, treatment, trial = check_outcome(y), check_labels(treatment), check_trial(trial)
         check_lengths(X=X, y=y, treatment=treatment, trial=trial)
@@ -282,7 +282,7 @@ def _check_alike(treatment: NDArray[Any]) -> None:
         )
 
 
-def check_labels(treatment: Any) -> NDArray[Any]:
+def check_labels(treatment: Labels) -> NDArray[Any]:
     """Return treatment labels as a vector of one kind of values, none of them missing."""
     labels = np.asarray(treatment)
     if labels.ndim != 1:

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
     Rows = NDArray[np.float64]
 
+    from confide.typing import RandomState
+
 # Weights of the nine terms of the prognosis, for treatment 0 and 1; scaled to length 1.
 PROGNOSIS = np.array([[6, 3, -3, -3, -3, -2, 3, -4, -3], [5, 4, -2, -4, -2, -1, 4, -5, -3]], dtype=float)
 PROGNOSIS /= np.linalg.norm(PROGNOSIS, axis=1, keepdims=True)
@@ -36,7 +38,7 @@ def synthetic_clinic(
     skewness: float = 1.0,
     bias: float = 0.2,
     bias_slope: float = 0.0,
-    random_state: Any = None,
+    random_state: RandomState = None,
 ) -> OracleSynthetic:
     """Return n patients of a clinic, and the oracle that knows the truth about each.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from confide.datasets.dataset import Dataset
+    from confide.typing import RandomState
 
 FILES = {
     "train.ascii": "a87bd9e7eaf3b89f976df3f25d4aa5d5d871be8a00b58947df9e6e015559bd37",
@@ -25,7 +26,7 @@ USERS, ITEMS = 290, 300
 
 
 def load_coat(
-    path: str | os.PathLike[str], drop_duplicates: bool = True, *, trial_size: int = 1856, random_state: Any = 0
+    path: str | os.PathLike[str], drop_duplicates: bool = True, *, trial_size: int = 1856, random_state: RandomState = 0
 ) -> Dataset:
     """Return the Coat Shopping ratings from the files of its authors, which do not come with the package.
 

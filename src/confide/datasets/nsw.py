@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from sklearn.utils import check_random_state
 
 from confide.datasets.dataset import Dataset, bundled, check_trial_size, rows
 
+if TYPE_CHECKING:
+    from confide.typing import RandomState
+
 FEWEST, MOST = 10, 400
 
 
-def load_nsw(trial_size: int = 300, random_state: Any = 0) -> Dataset:
+def load_nsw(trial_size: int = 300, random_state: RandomState = 0) -> Dataset:
     """Return the National Supported Work trial of job training, with survey respondents as observational controls.
 
     The hard case: no gain over the trial alone is to be expected here. The observational table holds untrained

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
     Rows = NDArray[np.float64]
 
+    from confide.typing import RandomState
+
 # Rows that stand for the population in `Oracle.same_form`, and halvings of the bracket of a quantile.
 POPULATION = 20_000
 HALVINGS = 45
@@ -198,7 +200,7 @@ class OracleSynthetic(Synthetic):
         return pa.table({**named, "treatment": self.treatment, "outcome": self.y})
 
 
-def draw(oracle: Oracle, n: int, randomized: bool, random_state: Any) -> OracleSynthetic:
+def draw(oracle: Oracle, n: int, randomized: bool, random_state: RandomState) -> OracleSynthetic:
     """Return n rows; with the same seed, a trial differs from observational rows by the treatment only."""
     rng = check_random_state(random_state)
     X = oracle.covariates(n, rng)

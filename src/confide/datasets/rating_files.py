@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from confide.typing import RandomState
+
 LOWEST, HIGHEST = 1, 5
 REMEDY = "The file is damaged or another one: get the original again."
 
@@ -80,7 +82,7 @@ def as_dataset(
     random: NDArray[np.int64],
     *,
     trial_size: Any,
-    random_state: Any,
+    random_state: RandomState,
     drop_duplicates: bool = True,
 ) -> Dataset:
     """Return the record of self-selected and random ratings; the random ones are the trial and the test part.

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from confide.datasets.dataset import Dataset
+    from confide.typing import RandomState
 
 # Yahoo! R3's: a user has 24 self-selected ratings on average and ten random ones, two fifths of these in the trial.
 SELECTED_A_USER = 129_179 / 5_400
@@ -35,7 +36,7 @@ def simulate_ratings(
     trial_size: int | None = None,
     dimensions: int = 4,
     confounding: float = 1.0,
-    random_state: Any = 0,
+    random_state: RandomState = 0,
 ) -> Dataset:
     """Return ratings from 1 to 5, most of them self-selected by a liking that is in no column.
 
@@ -111,7 +112,7 @@ def rating_probabilities(
     n_items: int = 1000,
     *,
     dimensions: int = 4,
-    random_state: Any = 0,
+    random_state: RandomState = 0,
 ) -> NDArray[np.float64]:
     """Return the probabilities of the ratings 1 to 5 at pairs of `simulate_ratings`, the hidden confounder unknown.
 

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
     Rows = NDArray[np.float64]
 
+    from confide.typing import RandomState
+
 # Weights of the three terms of the latent spending; their squares add up to 1. What the coupon adds to it.
 WEIGHTS = np.array([0.7, 0.5, np.sqrt(1 - 0.7**2 - 0.5**2)])
 UPLIFT = 0.2
@@ -28,7 +30,7 @@ def synthetic_shop(
     r2: float = 0.5,
     spread: float = 1.2,
     confounding: float = 0.5,
-    random_state: Any = None,
+    random_state: RandomState = None,
 ) -> OracleSynthetic:
     """Return n customers of a shop, with and without a coupon, and the oracle that knows the truth about each.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -12,11 +12,14 @@ from sklearn.utils import check_random_state
 from confide.data.writing import writing
 from confide.datasets.dataset import Dataset, bundled, check_trial_size, rows
 
+if TYPE_CHECKING:
+    from confide.typing import RandomState
+
 TEST = 1000
 FEWEST, MOST = 10, 2000
 
 
-def load_star(confounding: float = 1.2, trial_size: int = 400, random_state: Any = 0) -> Dataset:
+def load_star(confounding: float = 1.2, trial_size: int = 400, random_state: RandomState = 0) -> Dataset:
     """Return Project STAR, grade 1: small class against regular class, with hidden confounding of known strength.
 
     The pupils and their scores are real; hidden confounding is created by the selection of pupils. Of all pupils, 1,000
@@ -75,7 +78,7 @@ def load_star(confounding: float = 1.2, trial_size: int = 400, random_state: Any
     return Dataset(rows(pupils, observational), rows(pupils, trial), rows(pupils, test), "small", "score")
 
 
-def write_star(folder: str, random_state: Any = 0) -> dict[str, int]:
+def write_star(folder: str, random_state: RandomState = 0) -> dict[str, int]:
     """Write the parts of `load_star` as CSV files with an identifier per pupil; return their numbers of rows by path.
 
     They are ``observational.csv``, ``trial.csv``, and ``new.csv``: the test part without class and score.

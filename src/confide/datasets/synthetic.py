@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from sklearn.utils import check_random_state
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from confide.typing import RandomState
 
 
 @dataclass(frozen=True)
@@ -32,7 +34,7 @@ def synthetic(
     b: float = 3,
     noise: float = 0.1,
     hidden: bool = True,
-    random_state: Any = None,
+    random_state: RandomState = None,
 ) -> Synthetic:
     """Return n rows of the paper's data-generating process (its Eq. 13).
 

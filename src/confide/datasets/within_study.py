@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from sklearn.utils import check_random_state
 
 from confide.datasets.dataset import Dataset, bundled, check_trial_size, rows
+
+if TYPE_CHECKING:
+    from confide.typing import RandomState
 
 TEST = 500
 FEWEST, MOST = 10, 1000
@@ -16,7 +19,7 @@ TREATMENT, CHOICE, OUTCOME = "mathGrp", "mathSel", "mathPost"
 DRIVERS = ("mathLike", "AMAS", "MCS", "calc")
 
 
-def load_within_study(trial_size: int = 60, random_state: Any = 0, *, hidden: bool = True) -> Dataset:
+def load_within_study(trial_size: int = 60, random_state: RandomState = 0, *, hidden: bool = True) -> Dataset:
     """Return the within-study comparison of mathematics and vocabulary training: a real trial and real preferences.
 
     2,200 people took baseline measures, said which of two trainings they would choose, and got one of them by lot.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from confide.datasets.dataset import Dataset
+    from confide.typing import RandomState
 
 FILES = ("ydata-ymusic-rating-study-v1_0-train.txt", "ydata-ymusic-rating-study-v1_0-test.txt")
 # Of the users with self-selected ratings, the first took part in the survey of random songs.
@@ -33,7 +34,11 @@ SWAPPED = "Are the two files swapped? If not, the file is damaged: get the origi
 
 
 def load_yahoo_r3(
-    path: str | os.PathLike[str], drop_duplicates: bool = True, *, trial_size: int = 21_600, random_state: Any = 0
+    path: str | os.PathLike[str],
+    drop_duplicates: bool = True,
+    *,
+    trial_size: int = 21_600,
+    random_state: RandomState = 0,
 ) -> Dataset:
     """Return the Yahoo! R3 ratings of music, from files that only Yahoo! Webscope may hand out.
 

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from confide.typing import Labels, RandomState, Table
+
 # Two rows a fold of each source: with fewer, nothing about the sources can be cross-validated.
 LEAST_ROWS = 2 * FOLDS
 # The test looks at no more observational rows of an arm than this: the trial's are what limits it.
@@ -56,13 +58,15 @@ class ConfoundingTest:
         both sources are present.
     """
 
-    treatment: Any
+    treatment: Labels
     statistic: float
     p_value: float
     bias: float
 
 
-def hidden_confounding_test(X: Any, y: Any, treatment: Any, trial: Any, random_state: Any = 0) -> list[ConfoundingTest]:
+def hidden_confounding_test(
+    X: Table, y: Any, treatment: Labels, trial: Any, random_state: RandomState = 0
+) -> list[ConfoundingTest]:
     """Test, arm by arm, whether outcomes differ between trial and observational rows of equal covariates.
 
     The generalised covariance measure (Shah and Peters, 2020): the residual of the outcome on the covariates times that

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from confide.model import CounterfactualIntervals
+    from confide.typing import Labels, Table
 
 
 CONFIDENCE = 0.95
@@ -44,7 +45,7 @@ class Coverage:
         Share of the sets that are infinite.
     """
 
-    treatment: Any
+    treatment: Labels
     n: int
     coverage: float
     low: float
@@ -53,7 +54,7 @@ class Coverage:
     infinite: float
 
 
-def coverage_report(model: CounterfactualIntervals, X_test: Any, y_test: Any, treatment: Any) -> list[Coverage]:
+def coverage_report(model: CounterfactualIntervals, X_test: Table, y_test: Any, treatment: Labels) -> list[Coverage]:
     """Return, per arm of the test rows, how often the model's sets contain the outcome.
 
     The rows must be a hold-out set of randomised rows from the trial's population. On rows that fitted or calibrated
@@ -108,7 +109,7 @@ def coverage_report(model: CounterfactualIntervals, X_test: Any, y_test: Any, tr
 
 
 def coverage_by_alpha(
-    model: CounterfactualIntervals, X_test: Any, y_test: Any, treatment: Any, alphas: Iterable[float] | None = None
+    model: CounterfactualIntervals, X_test: Table, y_test: Any, treatment: Labels, alphas: Iterable[float] | None = None
 ) -> dict[float, list[Coverage]]:
     """Return, per level, how often the model's sets contain the outcome at that level.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from confide.conformal.quantile import Calibration
     from confide.methods.base import ArmEstimator
     from confide.model import CounterfactualIntervals
+    from confide.typing import Label, Labels
 
 
 # Weights with a relative difference below this count as equal: they are differences of a cumulative sum.
@@ -36,12 +37,12 @@ class Weights:
         Share of each row in the total weight, heaviest first; empty if no row calibrates, all 0 if none has weight.
     """
 
-    treatment: Any
+    treatment: Labels
     stage: str
     shares: NDArray[np.float64]
 
     @classmethod
-    def of(cls, treatment: Any, stage: str, calibration: Calibration) -> Weights:
+    def of(cls, treatment: Labels, stage: str, calibration: Calibration) -> Weights:
         """Return the weights of a calibration."""
         weights = np.sort(np.diff(calibration.cumulative))[::-1]
         return cls(treatment, stage, weights / weights.sum() if weights.any() else weights)
@@ -71,7 +72,7 @@ def calibration_weights(model: CounterfactualIntervals) -> list[Weights]:
     return [weights for label, arm in model.arms_.items() for weights in arm_weights(label, arm)]
 
 
-def arm_weights(label: Any, arm: ArmEstimator) -> list[Weights]:
+def arm_weights(label: Label, arm: ArmEstimator) -> list[Weights]:
     """Return the weights of an arm's last quantile, preceded by the first stage's in two-stage methods."""
     first_stage = getattr(arm, "first_stage_", None)
     before = [] if first_stage is None else [Weights.of(label, "first stage", first_stage)]

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from confide.ratio import DensityRatio
-    from confide.typing import Booleans, Floats, Level, RandomState, Regressor
+    from confide.typing import Booleans, Floats, Level, RandomState, Regressor, Table
 
 # The level in force where none is given.
 DEFAULT_ALPHA = 0.1
@@ -85,7 +85,7 @@ class ArmLearner(RegressorMixin, BaseEstimator, ABC):
             raise TypeError(f"{cls.__name__} has no parameter {unknown[0]!r}; it has: {', '.join(known)}.")
         return object.__new__(cls)
 
-    def fit(self, X: Any, y: Any, *, trial: Any, population: Any = None, others: Any = None) -> Self:
+    def fit(self, X: Table, y: Any, *, trial: Any, population: Any = None, others: Any = None) -> Self:
         """Fit on one arm's rows.
 
         Parameters

@@ -80,7 +80,7 @@ def learning_rows(arm: ArmEstimator, effect: Effect, study: Study, control: Labe
 
 
 @contextmanager
-def _naming(label: Any, study: Study) -> Iterator[None]:
+def _naming(label: Label, study: Study) -> Iterator[None]:
     """Add to errors raised in the block the treatment they are about, and the treatments of each table."""
     try:
         yield
@@ -92,7 +92,7 @@ def _naming(label: Any, study: Study) -> Iterator[None]:
 
 
 def fit_arm(
-    arm: ArmEstimator, encoded: Floats, study: Study, label: Any
+    arm: ArmEstimator, encoded: Floats, study: Study, label: Label
 ) -> tuple[ArmEstimator, list[tuple[type[Warning], str]]]:
     """Return a clone of the arm fitted on the rows of one treatment, and its warnings."""
     rows = study.treatment == label
@@ -121,7 +121,7 @@ def point_out_two_values(arm: ArmEstimator, y: Floats) -> None:
         )
 
 
-def rows_by_arm(encoded: Floats, study: Study) -> dict[Any, tuple[Rows, Rows]]:
+def rows_by_arm(encoded: Floats, study: Study) -> dict[Label, tuple[Rows, Rows]]:
     """Return each arm's observational and trial rows."""
     rows = Rows(encoded, study.y)
     return {

@@ -23,6 +23,8 @@ from confide.models.preprocessing import logistic_on_splines, prepared, ridge_on
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from confide.typing import RandomState, Table
+
 # Cross-validation compares the candidates on at most this many rows; the winner then learns from all.
 COMPARISON_ROWS = 20_000
 FOLDS = 5
@@ -60,7 +62,7 @@ class _Auto(BaseEstimator):
         The winner, fitted on all rows.
     """
 
-    random_state: Any
+    random_state: RandomState
     _held_out: tuple[NDArray[np.intp], NDArray[np.float64]]
 
     def _choose(self, candidates: dict[str, Any], ask: Ask, losses: Losses, rows: Rows, make_folds: Any) -> None:
@@ -88,7 +90,7 @@ class _Auto(BaseEstimator):
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in super().__getstate__().items() if name != "_held_out"}
 
-    def _check_new(self, X: Any) -> Any:
+    def _check_new(self, X: Table) -> Any:
         check_is_fitted(self)
         return validate_data(self, X, reset=False, ensure_all_finite="allow-nan", dtype=np.float64)
 
@@ -112,11 +114,11 @@ class AutoRegressor(RegressorMixin, _Auto):
         Decides the folds and the boosting.
     """
 
-    def __init__(self, *, quantile: float | None = None, random_state: Any = None) -> None:
+    def __init__(self, *, quantile: float | None = None, random_state: RandomState = None) -> None:
         self.quantile = quantile
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> AutoRegressor:
+    def fit(self, X: Table, y: Any, sample_weight: Any = None) -> AutoRegressor:
         """Choose a candidate by cross-validation and fit it on all rows, both with the rows' weights if given."""
         X, y = validate_data(self, X, y, ensure_all_finite="allow-nan", y_numeric=True, dtype=np.float64)
         weight = None if sample_weight is None else _check_sample_weight(sample_weight, X, dtype=np.float64)
@@ -143,7 +145,7 @@ class AutoRegressor(RegressorMixin, _Auto):
             return error**2
         return np.maximum(self.quantile * error, (self.quantile - 1) * error)
 
-    def predict(self, X: Any) -> NDArray[np.float64]:
+    def predict(self, X: Table) -> NDArray[np.float64]:
         """Return the winner's predictions."""
         X = self._check_new(X)
         return np.asarray(self.model_.predict(X))
@@ -158,10 +160,10 @@ class AutoClassifier(ClassifierMixin, _Auto):
         Decides the folds and the candidates.
     """
 
-    def __init__(self, *, random_state: Any = None) -> None:
+    def __init__(self, *, random_state: RandomState = None) -> None:
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any) -> AutoClassifier:
+    def fit(self, X: Table, y: Any) -> AutoClassifier:
         """Choose a candidate by cross-validation and fit it on all rows."""
         X, y = validate_data(self, X, y, ensure_all_finite="allow-nan", dtype=np.float64)
         check_classification_targets(y)
@@ -186,12 +188,12 @@ class AutoClassifier(ClassifierMixin, _Auto):
         loss: NDArray[np.float64] = -np.log(np.maximum(probability, np.finfo(np.float64).eps))
         return loss
 
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+    def predict_proba(self, X: Table) -> NDArray[np.float64]:
         """Return the winner's probabilities."""
         X = self._check_new(X)
         return np.asarray(self.model_.predict_proba(X))
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: Table) -> Any:
         """Return the more probable class."""
         probabilities = self.predict_proba(X)
         return self.classes_[np.argmax(probabilities, axis=1)]

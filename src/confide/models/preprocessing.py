@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from confide.typing import Table
+
 # With fewer distinct values than this a column enters the ridge as it is: splines need distinct knots.
 SPLINE_VALUES = 10
 
@@ -41,19 +43,19 @@ class Learner(Pipeline):
         """Return the steps one after the other, with scikit-learn's names."""
         return cls(make_pipeline(*steps).steps)
 
-    def fit(self, X: Any, y: Any = None, **params: Any) -> Self:
+    def fit(self, X: Table, y: Any = None, **params: Any) -> Self:
         """Fit one step after the other."""
         with threads_for(X):
             return super().fit(X, y, **params)  # type: ignore[no-any-return]
 
     @available_if(_last_step_has("predict"))  # type: ignore[untyped-decorator]
-    def predict(self, X: Any, **params: Any) -> Any:
+    def predict(self, X: Table, **params: Any) -> Any:
         """Return the last step's predictions."""
         with threads_for(X):
             return super().predict(X, **params)
 
     @available_if(_last_step_has("predict_proba"))  # type: ignore[untyped-decorator]
-    def predict_proba(self, X: Any, **params: Any) -> Any:
+    def predict_proba(self, X: Table, **params: Any) -> Any:
         """Return the last step's probabilities."""
         with threads_for(X):
             return super().predict_proba(X, **params)
@@ -107,7 +109,7 @@ class SeenColumns(TransformerMixin, BaseEstimator):
     def __init__(self, *, impute: bool = True) -> None:
         self.impute = impute
 
-    def fit(self, X: Any, y: Any = None) -> SeenColumns:  # noqa: ARG002  (scikit-learn's signature)
+    def fit(self, X: Table, y: Any = None) -> SeenColumns:  # noqa: ARG002  (scikit-learn's signature)
         """Learn which columns vary, where missing counts as a value, and their medians."""
         X = np.asarray(X, dtype=np.float64)
         missing = np.isnan(X)
@@ -120,7 +122,7 @@ class SeenColumns(TransformerMixin, BaseEstimator):
         self.medians_[~same] = np.nanmedian(X[:, ~same], axis=0)
         return self
 
-    def transform(self, X: Any) -> NDArray[np.float64]:
+    def transform(self, X: Table) -> NDArray[np.float64]:
         """Return the columns, then the indicators of missing values."""
         X = np.array(X, dtype=np.float64)
         X[:, self.constant_] = self.values_

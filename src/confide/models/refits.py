@@ -124,7 +124,7 @@ class Refits:
         rows = join(np.broadcast_to(x, (len(outcomes), len(x))), outcomes)
         return check_weights(self.ratio.predict(rows), "the ratio")
 
-    def contains(self, x: NDArray[np.float64], outcome: float, alpha: Any) -> bool:
+    def contains(self, x: NDArray[np.float64], outcome: float, alpha: Level) -> bool:
         """Return whether the outcome conforms, by one refit on the rows and (x, outcome)."""
         X, y = np.insert(self.rows.X, self.place, x, axis=0), np.insert(self.rows.y, self.place, outcome)
         model = self.score.learn(self.base, Rows(X, y), self.alpha, self.seed)
@@ -137,7 +137,7 @@ class Refits:
 
 
 def refitted_values(
-    refits: Refits, x: NDArray[np.float64], values: NDArray[np.float64], alpha: Any
+    refits: Refits, x: NDArray[np.float64], values: NDArray[np.float64], alpha: Level
 ) -> NDArray[np.bool_]:
     """Return whether each value is in the row's set, by one refit per value."""
     return np.array([refits.contains(x, value, alpha) for value in values.tolist()])
@@ -150,7 +150,7 @@ def refitted_set(
     guess: NDArray[np.float64],
     domain: tuple[float, float],
     tolerance: float,
-    alpha: Any,
+    alpha: Level,
 ) -> IntervalSets:
     """Return one row's set from few refits: a coarse scan, then a bisection of every change.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from confide.diagnostics.coverage import Coverage
+    from confide.typing import Label
 
 
 def calibration(found: Mapping[float, list[Coverage]], *, ax: Axes | None = None) -> Axes:
@@ -43,7 +44,7 @@ def calibration(found: Mapping[float, list[Coverage]], *, ax: Axes | None = None
             f"found must be a dict of 1 level or more, got {type(found).__name__ if found else 'none'}: give "
             "coverage_by_alpha(model, X_test, y_test, treatment)."
         )
-    by_arm: dict[Any, list[tuple[float, Coverage]]] = {}
+    by_arm: dict[Label, list[tuple[float, Coverage]]] = {}
     levels = {1 - float(check_alpha(alpha)): coverages(records) for alpha, records in found.items()}
     for level in sorted(levels):
         for record in levels[level]:

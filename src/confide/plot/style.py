@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import ArrayLike, NDArray
 
+    from confide.typing import Label
+
 
 # The palette of Okabe and Ito, which colour-blind people can distinguish; each with its marker, for print.
 BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"
@@ -32,7 +34,7 @@ def one_finite_per_row(values: ArrayLike, rows: int, name: str) -> NDArray[np.fl
     return array
 
 
-def looks_of(labels: Iterable[Any]) -> dict[Any, tuple[str, str]]:
+def looks_of(labels: Iterable[Any]) -> dict[Label, tuple[str, str]]:
     """Return a colour and a marker for each treatment, in order."""
     distinct = list(dict.fromkeys(labels))
     if all(isinstance(label, str) for label in distinct) or all(isinstance(label, int | float) for label in distinct):
@@ -40,7 +42,7 @@ def looks_of(labels: Iterable[Any]) -> dict[Any, tuple[str, str]]:
     return {label: (COLOURS[at % len(COLOURS)], MARKERS[at % len(MARKERS)]) for at, label in enumerate(distinct)}
 
 
-def named(label: Any) -> str:
+def named(label: Label) -> str:
     """Return a treatment's label: text as it is, a number after the word treatment."""
     return label if isinstance(label, str) else f"treatment {label}"
 

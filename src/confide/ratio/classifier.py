@@ -17,6 +17,8 @@ from confide.ratio.base import DensityRatio
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from confide.typing import RandomState
+
 # r̂ is clipped to these constants, so that calibration rows and candidates share one function.
 LIMITS = (1e-4, 1e4)
 # If there are more observational rows than this many times the trial's, and more than this number, the classifier is
@@ -40,7 +42,7 @@ class ClassifierRatio(DensityRatio):
         Seeds the classifier if it has no seed of its own.
     """
 
-    def __init__(self, classifier: Any = None, on: str = "xy", *, random_state: Any = None) -> None:
+    def __init__(self, classifier: Any = None, on: str = "xy", *, random_state: RandomState = None) -> None:
         self.classifier = classifier
         self.on = on
         self.random_state = random_state

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from confide.typing import RandomState
+
 # Default bandwidths, as multiples of the median distance between rows, and default ridge penalties.
 BANDWIDTHS = (0.1, 0.2, 0.4, 0.7, 1.0, 1.5, 2.5, 5.0)
 PENALTIES = tuple(10.0 ** np.linspace(-3, 1, 9))
@@ -38,7 +40,7 @@ class _Gaussian(DensityRatio):
 
     centers: int | Any
     sigma: float | Sequence[float] | None
-    random_state: Any
+    random_state: RandomState
     raw = False
 
     def _prepare(self, numerator: NDArray[np.float64], denominator: NDArray[np.float64]) -> tuple[Any, Any]:
@@ -118,7 +120,7 @@ class KernelRatio(_Gaussian):
         on: str = "xy",
         *,
         raw: bool = False,
-        random_state: Any = None,
+        random_state: RandomState = None,
     ) -> None:
         self.beta = beta
         self.sigma = sigma
@@ -224,7 +226,13 @@ class KLIEP(_Gaussian):
     """
 
     def __init__(
-        self, sigma: Any = None, centers: Any = 100, on: str = "xy", *, steps: int = 500, random_state: Any = None
+        self,
+        sigma: Any = None,
+        centers: Any = 100,
+        on: str = "xy",
+        *,
+        steps: int = 500,
+        random_state: RandomState = None,
     ) -> None:
         self.sigma = sigma
         self.centers = centers
@@ -312,7 +320,7 @@ class KernelMeanMatching(_Gaussian):
         centers: Any = 200,
         on: str = "xy",
         *,
-        random_state: Any = None,
+        random_state: RandomState = None,
     ) -> None:
         self.sigma = sigma
         self.bound = bound

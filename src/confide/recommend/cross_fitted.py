@@ -18,6 +18,8 @@ from confide.recommend.factorization import MatrixFactorization
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from confide.typing import RandomState
+
 
 class CrossFittedRatio(DensityRatio):
     """A density ratio on out-of-fold features: each row's features come from an embedding not trained on that row.
@@ -63,7 +65,13 @@ class CrossFittedRatio(DensityRatio):
     unseen_only = True
 
     def __init__(
-        self, embedding: Any = None, ratio: Any = None, folds: int = 5, on: str = "xy", *, random_state: Any = None
+        self,
+        embedding: Any = None,
+        ratio: Any = None,
+        folds: int = 5,
+        on: str = "xy",
+        *,
+        random_state: RandomState = None,
     ) -> None:
         self.embedding = embedding
         self.ratio = ratio

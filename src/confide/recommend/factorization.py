@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from confide.typing import RandomState, Table
+
 __all__ = ["MatrixFactorization"]
 
 # Penalties to choose from: of the biases, and of the factors as shares of the smallest that makes all of them zero.
@@ -85,7 +87,7 @@ class MatrixFactorization(RegressorMixin, TransformerMixin, BaseEstimator):
         iterations: int = 20,
         tolerance: float = 1e-3,
         *,
-        random_state: Any = None,
+        random_state: RandomState = None,
     ) -> None:
         self.dimensions = dimensions
         self.regularisation = regularisation
@@ -94,7 +96,7 @@ class MatrixFactorization(RegressorMixin, TransformerMixin, BaseEstimator):
         self.tolerance = tolerance
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any) -> MatrixFactorization:
+    def fit(self, X: Table, y: Any) -> MatrixFactorization:
         """Learn from ratings y of the pairs in X."""
         with threads_for(X), all_or_nothing(self):
             X, y = self._numbers(X, y, y_numeric=True)
@@ -114,13 +116,13 @@ class MatrixFactorization(RegressorMixin, TransformerMixin, BaseEstimator):
             self.user_factors_, self.item_factors_ = model.user_factors, model.item_factors
         return self
 
-    def predict(self, X: Any) -> NDArray[np.float64]:
+    def predict(self, X: Table) -> NDArray[np.float64]:
         """Return the expected ratings."""
         user, item = self._codes(X)
         model = self._model()
         return model.predict(user, item)
 
-    def transform(self, X: Any) -> NDArray[np.float64]:
+    def transform(self, X: Table) -> NDArray[np.float64]:
         """Return features of each pair: five columns that mean the same in every fit.
 
         They are user's bias, item's bias, inner product of the factors, and the logarithm of 1 + the user's and of
@@ -135,7 +137,7 @@ class MatrixFactorization(RegressorMixin, TransformerMixin, BaseEstimator):
             [model.user_bias[user], model.item_bias[item], product, counts[0][user], counts[1][item]]
         )
 
-    def factors(self, X: Any) -> NDArray[np.float64]:
+    def factors(self, X: Table) -> NDArray[np.float64]:
         """Return the user's factors, then the item's, one row per pair; 0 if the label is new."""
         user, item = self._codes(X)
         model = self._model()
@@ -223,7 +225,7 @@ class MatrixFactorization(RegressorMixin, TransformerMixin, BaseEstimator):
                 best = penalty
         return best
 
-    def _codes(self, X: Any) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    def _codes(self, X: Table) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """Return the indices of users and items; a new label has the index after the last."""
         check_is_fitted(self)
         X = self._numbers(X, reset=False)

@@ -15,13 +15,14 @@ if TYPE_CHECKING:
 
     from confide.model import CounterfactualIntervals
     from confide.report.individuals import Individuals
+    from confide.typing import Label
 
 # The most bytes of the page that the numbers of all rows may take.
 MOST_BYTES = 1_600_000
 
 
 def numbers_of(
-    model: CounterfactualIntervals, individuals: Individuals, control: Any, reason: str | None
+    model: CounterfactualIntervals, individuals: Individuals, control: Label, reason: str | None
 ) -> tuple[dict[str, Any], int]:
     """Return the rows' numbers for the page, and the number of rows: fewer than all if they would be too large."""
     labels = list(model.arms_)
