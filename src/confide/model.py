@@ -43,6 +43,7 @@ from confide.methods.study_arms import (
 if TYPE_CHECKING:
     import os
 
+    from numpy.typing import ArrayLike
     from sklearn.utils import Tags
 
     from confide.methods.base import ArmEstimator
@@ -147,7 +148,9 @@ class CounterfactualIntervals(Labelled, BaseEstimator):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def fit(self, X: Table | Study, y: Any = None, treatment: Labels = None, trial: Any = None) -> Self:
+    def fit(
+        self, X: Table | Study, y: ArrayLike | None = None, treatment: Labels = None, trial: ArrayLike | None = None
+    ) -> Self:
         """Fit every arm.
 
         Parameters
@@ -227,7 +230,9 @@ class CounterfactualIntervals(Labelled, BaseEstimator):
         lower, upper = self.effect_.predict_interval(rows, *pair)
         return Intervals(lower, upper, origin_of(X))
 
-    def score(self, X: Table, y: Any = None, treatment: Labels = None, sample_weight: Any = None) -> float:
+    def score(
+        self, X: Table, y: ArrayLike | None = None, treatment: Labels = None, sample_weight: ArrayLike | None = None
+    ) -> float:
         """Return R² of the point predictions under the treatment that each row received.
 
         For cross-validation, which must pass the treatment on (scikit-learn's metadata routing:

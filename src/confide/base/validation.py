@@ -12,7 +12,7 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
 
 @contextmanager
@@ -40,7 +40,7 @@ def examples(values: Iterable[Any], most: int = 5) -> str:
     return ", ".join(shown[:most]) + (", …" if len(shown) > most else "")
 
 
-def check_outcome(y: Any) -> NDArray[np.float64]:
+def check_outcome(y: ArrayLike) -> NDArray[np.float64]:
     """Return finite outcomes as a vector of floats."""
     if y is None:
         raise ValueError("fit requires y to be passed, but the target y is None: give the outcomes.")
@@ -64,7 +64,7 @@ def check_outcome(y: Any) -> NDArray[np.float64]:
     return outcome
 
 
-def check_trial(trial: Any) -> NDArray[np.bool_]:
+def check_trial(trial: ArrayLike) -> NDArray[np.bool_]:
     """Return the trial mask as booleans; True marks a row of the randomised trial."""
     mask = np.asarray(trial)
     if mask.ndim != 1:

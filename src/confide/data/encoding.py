@@ -29,7 +29,8 @@ from confide.data.arrow import is_frame, read_array, read_table
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
+    from sklearn.utils import Tags
 
     from confide.typing import Table
 
@@ -143,7 +144,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     def __init__(self, kinds: Mapping[str, str] | None = None) -> None:
         self.kinds = kinds
 
-    def fit(self, X: Table, y: Any = None) -> Self:  # noqa: ARG002  (scikit-learn's signature)
+    def fit(self, X: Table, y: ArrayLike | None = None) -> Self:  # noqa: ARG002  (scikit-learn's signature)
         """Learn the columns and their categories."""
         table = _table(X, least=0 if self.kinds else 1)
         if not table.num_columns:
@@ -190,7 +191,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         return np.array([name for column in self.columns_ for name in column.names], dtype=object)
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         tags.input_tags.string = True

@@ -17,7 +17,7 @@ from confide.data.arrow import is_frame, read_array, read_frame, read_table
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
     from confide.typing import Labels, Table
 
@@ -43,7 +43,7 @@ class Study:
     treatment: NDArray[Any]
     trial: NDArray[np.bool_]
 
-    def __init__(self, X: Table, y: Any, treatment: Labels, trial: Any) -> None:
+    def __init__(self, X: Table, y: ArrayLike, treatment: Labels, trial: ArrayLike) -> None:
         X = read_frame(X).to_native() if is_frame(X) else read_array(X)
         y, treatment, trial = check_outcome(y), check_labels(treatment), check_trial(trial)
         check_lengths(X=X, y=y, treatment=treatment, trial=trial)

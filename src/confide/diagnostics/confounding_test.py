@@ -22,7 +22,7 @@ from confide.models.preprocessing import logistic_on_splines, prepared, ridge_on
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
     from confide.typing import Labels, RandomState, Table
 
@@ -65,7 +65,7 @@ class ConfoundingTest:
 
 
 def hidden_confounding_test(
-    X: Table, y: Any, treatment: Labels, trial: Any, random_state: RandomState = 0
+    X: Table, y: ArrayLike, treatment: Labels, trial: ArrayLike, random_state: RandomState = 0
 ) -> list[ConfoundingTest]:
     """Test, arm by arm, whether outcomes differ between trial and observational rows of equal covariates.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.stats import beta
@@ -15,6 +15,8 @@ from confide.exceptions import InfiniteIntervalWarning, PopulationWarning
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from numpy.typing import ArrayLike
 
     from confide.model import CounterfactualIntervals
     from confide.typing import Labels, Table
@@ -54,7 +56,9 @@ class Coverage:
     infinite: float
 
 
-def coverage_report(model: CounterfactualIntervals, X_test: Table, y_test: Any, treatment: Labels) -> list[Coverage]:
+def coverage_report(
+    model: CounterfactualIntervals, X_test: Table, y_test: ArrayLike, treatment: Labels
+) -> list[Coverage]:
     """Return, per arm of the test rows, how often the model's sets contain the outcome.
 
     The rows must be a hold-out set of randomised rows from the trial's population. On rows that fitted or calibrated
@@ -109,7 +113,11 @@ def coverage_report(model: CounterfactualIntervals, X_test: Table, y_test: Any, 
 
 
 def coverage_by_alpha(
-    model: CounterfactualIntervals, X_test: Table, y_test: Any, treatment: Labels, alphas: Iterable[float] | None = None
+    model: CounterfactualIntervals,
+    X_test: Table,
+    y_test: ArrayLike,
+    treatment: Labels,
+    alphas: Iterable[float] | None = None,
 ) -> dict[float, list[Coverage]]:
     """Return, per level, how often the model's sets contain the outcome at that level.
 

@@ -35,6 +35,8 @@ from confide.ratio.registry import check_seen
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from numpy.typing import ArrayLike
+
     from confide.ratio import DensityRatio
     from confide.typing import Booleans, Floats, Level, RandomState, Regressor, Table
 
@@ -85,7 +87,7 @@ class ArmLearner(RegressorMixin, BaseEstimator, ABC):
             raise TypeError(f"{cls.__name__} has no parameter {unknown[0]!r}; it has: {', '.join(known)}.")
         return object.__new__(cls)
 
-    def fit(self, X: Table, y: Any, *, trial: Any, population: Any = None, others: Any = None) -> Self:
+    def fit(self, X: Table, y: ArrayLike, *, trial: ArrayLike, population: Any = None, others: Any = None) -> Self:
         """Fit on one arm's rows.
 
         Parameters
@@ -148,7 +150,7 @@ class ArmLearner(RegressorMixin, BaseEstimator, ABC):
                     f"got {found[source]}."
                 )
 
-    def _learning_rows(self, trial: Any, others: int = 0) -> Booleans:  # noqa: ARG002
+    def _learning_rows(self, trial: ArrayLike, others: int = 0) -> Booleans:  # noqa: ARG002
         """Return a mask of the arm's rows that are not used for calibration; it depends on sources and seed only.
 
         Preprocessing before the arm, such as an encoder, must be fitted on these rows only. ``random_state`` must be a
@@ -260,7 +262,7 @@ class ArmLearner(RegressorMixin, BaseEstimator, ABC):
         """Warn if all intervals are infinite."""
 
 
-def _vector(y: Any) -> Any:
+def _vector(y: ArrayLike) -> Any:
     """Return outcomes that came as one column as a vector, with scikit-learn's warning."""
     if y is None:
         return None

@@ -19,7 +19,8 @@ from confide.base.threads import threads_for
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
+    from sklearn.utils import Tags
 
     from confide.typing import Table
 
@@ -43,7 +44,7 @@ class Learner(Pipeline):
         """Return the steps one after the other, with scikit-learn's names."""
         return cls(make_pipeline(*steps).steps)
 
-    def fit(self, X: Table, y: Any = None, **params: Any) -> Self:
+    def fit(self, X: Table, y: ArrayLike | None = None, **params: Any) -> Self:
         """Fit one step after the other."""
         with threads_for(X):
             return super().fit(X, y, **params)  # type: ignore[no-any-return]
@@ -109,7 +110,7 @@ class SeenColumns(TransformerMixin, BaseEstimator):
     def __init__(self, *, impute: bool = True) -> None:
         self.impute = impute
 
-    def fit(self, X: Table, y: Any = None) -> SeenColumns:  # noqa: ARG002  (scikit-learn's signature)
+    def fit(self, X: Table, y: ArrayLike | None = None) -> SeenColumns:  # noqa: ARG002  (scikit-learn's signature)
         """Learn which columns vary, where missing counts as a value, and their medians."""
         X = np.asarray(X, dtype=np.float64)
         missing = np.isnan(X)
@@ -132,7 +133,7 @@ class SeenColumns(TransformerMixin, BaseEstimator):
         filled: NDArray[np.float64] = np.where(np.isnan(X), self.medians_, X)
         return np.column_stack([filled, marks]) if len(self.marked_) else filled
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         return tags
