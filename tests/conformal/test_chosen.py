@@ -106,6 +106,7 @@ def test_every_row_in_turn_is_the_new_one(alpha, m):
         assert 1 - Fraction(alpha) <= share < 1 - Fraction(alpha) + Fraction(1, m + 1)
 
 
+@pytest.mark.slow
 def test_the_narrowest_on_the_trial_rows_alone_covers_too_little():
     """On the same data the choice that includes the new row covers exactly 9 of 10, the other one less."""
     rng = np.random.default_rng(1)
