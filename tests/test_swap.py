@@ -286,6 +286,7 @@ def test_methods_that_calibrate_on_the_trial(tmp_path, entry, name, values):
     assert members >= needed(swap.bag)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("entry", EVERY_ENTRY)
 @pytest.mark.parametrize(
     "values", [pytest.param(None, id="continuous"), pytest.param((0.0, 1.0), id="discrete", marks=pytest.mark.slow)]

@@ -59,7 +59,7 @@ def test_ties_are_ties_whichever_row_is_new(alpha, offset, discrete):
     assert covered / len(population) >= 1 - alpha
 
 
-@pytest.mark.parametrize("rows", [1, 2, 3, 9, 30, 125])
+@pytest.mark.parametrize("rows", [1, 2, 3, 9, 30, pytest.param(125, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("alpha", [0.05, 0.1, 0.5])
 def test_the_set_is_the_interval_that_candidates_find(rows, alpha):
     rng = np.random.default_rng(rows)

@@ -95,7 +95,7 @@ def narrowest_sets(stacks, new, alpha):
 
 
 @pytest.mark.parametrize("alpha", ["0.1", "0.25", "0.5"])
-@pytest.mark.parametrize("m", [3, 9, 14])
+@pytest.mark.parametrize("m", [3, *(pytest.param(m, marks=pytest.mark.slow) for m in (9, 14))])
 def test_every_row_in_turn_is_the_new_one(alpha, m):
     """The proof of the promise: of m+1 rows without ties exactly ⌈(1-α)(m+1)⌉ are in their own sets."""
     rng = np.random.default_rng(m)
@@ -130,6 +130,7 @@ few = st.integers(-2, 2)
     st.sampled_from([0.0, 101.7, 1e4 + 1 / 3]),
 )
 @settings(max_examples=60, deadline=None)
+@pytest.mark.slow
 def test_ties_are_ties_whichever_row_is_new(table, alpha, offset):
     """Few values of everything: scores tie, and so do candidates; the first two are even the same."""
     y, x, scale, tail = np.array(table, dtype=float).T

@@ -94,6 +94,7 @@ def test_the_two_arms_of_observational_rows_lose_the_variance_of_the_bias():
         assert (seen**2 + flipped**2) / 2 == pytest.approx(scale**2 - 0.2**2, rel=1e-9)
 
 
+@pytest.mark.slow
 def test_hidden_confounding_is_found_where_it_is_and_not_where_it_is_not():
     def p_values(bias):
         parts = [synthetic_clinic(3000, r, bias=bias, random_state=r + 10).table() for r in (False, True)]

@@ -124,6 +124,7 @@ def test_covariates_explain_about_60_percent():
         assert 1 - np.mean((outcome - predicted) ** 2) / outcome.var() == pytest.approx(0.6, abs=0.02)
 
 
+@pytest.mark.slow
 def test_the_observational_table_is_confounded_given_the_covariates():
     # All people: those who got their choice against those who did not, as many as there are. In one draw the test
     # sees less, since a trial also holds people who got their choice, and a trial of 60 sees nothing.
@@ -134,6 +135,7 @@ def test_the_observational_table_is_confounded_given_the_covariates():
     assert found[0].bias < 0 < found[1].bias
 
 
+@pytest.mark.slow
 def test_a_model_fits_and_covers():
     data = load_within_study()
     study = stack(data.observational, data.trial, treatment=data.treatment, outcome=data.outcome)

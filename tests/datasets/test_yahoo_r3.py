@@ -103,6 +103,7 @@ def test_swapped_files(small, monkeypatch):
         load_yahoo_r3(small)
 
 
+@pytest.mark.slow
 def test_a_file_of_the_original_size_is_read(tmp_path):
     """All 311,704 and 54,000 lines: numbers of rows as published, contents made up."""
     rng = np.random.default_rng(0)

@@ -57,13 +57,15 @@ FAST = {"base": standardised(Ridge()), "alpha": 0.5, "random_state": 0}
 CHECKED = [
     CheckedNaive(**FAST),
     CheckedTransfer(**FAST),
-    CheckedPrognostic(**FAST),
     CheckedWCP(**FAST),
     CheckedWTCPDR(**FAST, ratio=ClassifierRatio(standardised(LogisticRegression()))),
-    CheckedWTCPDR(**FAST, ratio=ClassifierRatio(standardised(LogisticRegression())), refit=True),
-    CheckedWSCPDR(**FAST, ratio=ClassifierRatio(standardised(LogisticRegression())), second_stage=Ridge()),
     CheckedPooledDR(**FAST, ratio=ClassifierRatio(standardised(LogisticRegression()))),
     CheckedCounterfactual(Transfer(base=FAST["base"], alpha=0.5)),
+]
+CHECKED_AT_LENGTH = [
+    CheckedPrognostic(**FAST),
+    CheckedWTCPDR(**FAST, ratio=ClassifierRatio(standardised(LogisticRegression())), refit=True),
+    CheckedWSCPDR(**FAST, ratio=ClassifierRatio(standardised(LogisticRegression())), second_stage=Ridge()),
 ]
 
 
@@ -71,6 +73,13 @@ CHECKED = [
 @pytest.mark.filterwarnings("ignore:the outcome is 0 or 1 in every row")  # some of the checks have such a table
 @parametrize_with_checks(CHECKED)
 def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::confide.InfiniteIntervalWarning")
+@parametrize_with_checks(CHECKED_AT_LENGTH)
+def test_scikit_learn_checks_of_slower_methods(estimator, check):
     check(estimator)
 
 
