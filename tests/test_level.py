@@ -42,7 +42,7 @@ def test_other_parameters_wait_for_a_fit_too(params):
     np.testing.assert_array_equal(arm.set_params(**params).predict_interval(X[:9]), before)
 
 
-@pytest.mark.parametrize("effect", ["bonferroni", "nested-exact"])
+@pytest.mark.parametrize("effect", ["bonferroni", pytest.param("nested-exact", marks=pytest.mark.slow)])
 def test_set_params_after_fit_changes_no_answer_of_a_model(effect):
     model = CounterfactualIntervals(fast("transfer"), effect=effect).fit(X, Y, TREATMENT, TRIAL)
     before = [np.asarray(model.predict_interval(X[:9], 1)), np.asarray(model.predict_effect_interval(X[:9]))]

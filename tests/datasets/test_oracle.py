@@ -71,6 +71,7 @@ def test_mean_and_scale_are_those_of_the_outcomes(generator, case, treatment):
     assert min(p_values) > LEVEL / len(p_values)
 
 
+@pytest.mark.slow
 @everywhere
 @pytest.mark.parametrize("treatment", [0, 1])
 def test_the_bias_and_the_scale_of_observational_rows_are_the_declared_ones(generator, case, treatment):

@@ -263,7 +263,7 @@ def test_few_or_exact_rows_give_no_size():
     assert np.isfinite(arm.predict_interval(X).width).all()
 
 
-@pytest.mark.parametrize("unit", [1e-12, 1000.0, 1e9])
+@pytest.mark.parametrize("unit", [1e-12, *(pytest.param(unit, marks=pytest.mark.slow) for unit in (1000.0, 1e9))])
 def test_units_of_the_outcome_do_not_matter(unit):
     X, y, trial, new, _ = people(300, 30, 6)
     plain, other = (
