@@ -1,4 +1,4 @@
-"""`prognostic`: the large table's prognostic score, stacked on the trial; every trial row calibrates (METHODS 12)."""
+"""`prognostic`: the large table's prognostic score, stacked on the trial; every trial row calibrates."""
 
 from __future__ import annotations
 
@@ -200,7 +200,7 @@ class Prognostic(ArmEstimator):
         kinds = [(scaled, uneven) for scaled in scales for uneven in tails if given or scaled or not uneven]
         if self.features != "auto":
             return [Candidate(self.features, *kind) for kind in kinds]
-        # Two that ignore the observational rows, whatever scale and tails are: then no width is larger than theirs.
+        # Two that ignore the observational rows, whatever scale and tails are; near ties sets can still be wider.
         found = [Candidate("none"), *([Candidate("ridge")] if self.columns_ else [])]
         for features in ("offset", "slope"):
             found += [Candidate(features, *kind) for kind in kinds if not (few and features == "slope" and kind[0])]
