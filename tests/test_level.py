@@ -5,8 +5,10 @@ import pytest
 from sklearn.base import clone
 from sklearn.linear_model import LinearRegression, Ridge
 
-from confide import METHODS, WSCPDR, CounterfactualIntervals, Naive, PooledDR, Transfer, method
+from confide import METHODS, WSCPDR, CounterfactualIntervals, Naive, PooledDR, Transfer, load, method
 from confide.models.preprocessing import standardised
+from confide.ratio import ClassifierRatio, NaiveBayesRatio
+from confide.report.parameters import changed_parameters
 from helpers import arm_rows, study_arrays
 
 X, Y, TREATMENT, TRIAL = study_arrays()
@@ -93,3 +95,66 @@ def test_a_copy_at_another_level_can_be_fitted_again(arm):
 def test_a_fixed_level_of_the_effect_stays():
     model = CounterfactualIntervals(fast("transfer"), arm_alpha=0.2).fit(X, Y, TREATMENT, TRIAL)
     assert model.with_alpha(0.4).arm_alpha_ == 0.2
+
+
+PROMISING = [
+    ("wscp-dr-exact", {"target": "outcome"}),
+    ("wscp-dr-exact", {"exact": False}),
+    ("wscp-dr-calibrated", {"levels": (0.01, 0.02)}),
+    ("wscp-dr-exact", {"ratio": NaiveBayesRatio()}),
+    ("pooled-dr", {"floor": 0.05}),
+    ("pooled-dr", {"solve": "transductive"}),
+    ("wtcp-dr", {"outcome_range": (-99.0, 99.0)}),
+    ("wtcp-dr", {"ratio_rows": "all"}),
+    ("wtcp-dr", {"ratio": NaiveBayesRatio()}),
+    ("transfer", {"base_on": "trial"}),
+    ("transfer", {"base_on": "centred"}),
+]
+
+
+@pytest.mark.parametrize(("name", "params"), PROMISING)
+def test_what_a_fitted_arm_promises_waits_for_a_fit_too(name, params):
+    X, y, trial = arm_rows()
+    arm = fast(name).fit(X, y, trial=trial)
+    before = (arm.method_name, arm.promise, changed_parameters(arm))
+    meant = fast(name).set_params(**params)
+    assert (meant.method_name, meant.promise, changed_parameters(meant)) != before
+    arm.set_params(**params)
+    assert (arm.method_name, arm.promise, changed_parameters(arm)) == before
+    assert arm.with_alpha(0.3).promise == arm.promise
+    arm.fit(X, y, trial=trial)
+    assert (arm.method_name, arm.promise, changed_parameters(arm)) == (
+        meant.method_name,
+        meant.promise,
+        changed_parameters(meant),
+    )
+
+
+def test_a_parameter_of_a_parameter_waits_as_well():
+    X, y, trial = arm_rows()
+    arm = fast("wtcp-dr", ratio=ClassifierRatio()).fit(X, y, trial=trial)
+    before = arm.promise
+    arm.set_params(ratio__on="x")
+    assert arm.promise == before
+    assert arm.fit(X, y, trial=trial).promise == fast("wtcp-dr", ratio=ClassifierRatio(on="x")).promise != before
+
+
+def test_what_a_model_promises_waits_for_a_fit_and_is_saved(tmp_path):
+    model = CounterfactualIntervals(fast("wscp-dr-exact")).fit(X, Y, TREATMENT, TRIAL)
+    before = (str(model.promise_), str(model.effect_promise_), str(model.diagnostics_[0].promise))
+    for arm in model.arms_.values():
+        arm.set_params(target="outcome")
+    model.save(tmp_path / "model.confide")
+    for each in (model, load(tmp_path / "model.confide")):
+        vars(each).pop("diagnostics_", None)
+        assert (str(each.promise_), str(each.effect_promise_), str(each.diagnostics_[0].promise)) == before
+
+
+def test_levels_that_move_are_promised_where_they_moved_to():
+    X, y, trial = arm_rows()
+    arm = fast("wscp-dr-exact", levels=(0.1, 0.2), alpha=0.3).fit(X, y, trial=trial)
+    assert (arm.promise.misses, float(arm.promise.level(0.3))) == ((0.1, 0.2), 0.7)
+    moved = arm.with_alpha(0.15)
+    assert moved.promise.level(0.15) == pytest.approx(0.85)
+    assert arm.promise.level(0.3) == pytest.approx(0.7)
+    assert clone(moved).promise == moved.promise

@@ -10,7 +10,7 @@ import pytest
 from sklearn.linear_model import LinearRegression
 
 from commands import QUICK, STUDY, names, write
-from confide import METHODS, __version__, load
+from confide import METHODS, CounterfactualIntervals, __version__, load, stack
 from confide import compare as held_out
 from confide import demo as story
 from tables import people, typed
@@ -309,8 +309,14 @@ def test_diagnose_and_compare_take_them_too(confide, monkeypatch):
     assert (status, err) == (0, "")
     assert "base model: LinearRegression; R² " in out
     assert "Effects against placebo (the control)" in out
-    status, out, err = confide("compare", *STUDY, *choice)
+    status, out, err = confide("compare", *STUDY, *choice, "--json")
     assert (status, err) == (0, "")
+    study = stack(typed("obs.csv"), typed("trial.csv"), "t", "y", ["age"])
+    models = {name: CounterfactualIntervals(name, base="linear") for name in ("naive", "transfer")}
+    found = list(held_out.compare_on_held_out(study, 0.1, 0, models, models))
+    assert [(each["method"], [arm["width"] for arm in each["arms"]]) for each in json.loads(out)] == [
+        (each.method, [arm.width for arm in each.arms]) for each in found
+    ]
 
 
 @pytest.mark.usefixtures("folder")

@@ -7,6 +7,7 @@ import warnings
 from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from confide.conformal.grid import rows_at_once, solve_on_grid
@@ -37,13 +38,17 @@ class ArmEstimator(ArmLearner):
 
     @property
     def promise(self) -> Promise:
-        """The coverage that the method promises with its parameters."""
-        return self._promise() if "_promise" in vars(type(self)) else NOT_STATED
+        """The coverage that the method promises with its parameters; once fitted, with those it was fitted with."""
+        return self._in_force()._promise() if "_promise" in vars(type(self)) else NOT_STATED
 
     @property
     def method_name(self) -> str:
-        """The method's name in METHODS; the name of the class if it has none."""
-        return self._name() if "_name" in vars(type(self)) else type(self).__name__
+        """The method's name in METHODS; the name of the class if it has none. Once fitted, it stays."""
+        return self._in_force()._name() if "_name" in vars(type(self)) else type(self).__name__
+
+    def _in_force(self) -> Self:
+        """Return an arm with the parameters that answers come from: once fitted, those it was fitted with."""
+        return self.fitted_as_ if hasattr(self, "fitted_as_") else self
 
     def _promise(self) -> Promise:
         """Return the promise with these parameters."""
@@ -166,6 +171,7 @@ class ArmEstimator(ArmLearner):
     def _move(self, old: Level, alpha: Level) -> None:  # noqa: ARG002
         """Set a fitted arm's level, the parameter and what is in force, from the level that was in force."""
         self.alpha = self.alpha_ = alpha
+        self.fitted_as_ = clone(self.fitted_as_).set_params(alpha=alpha)
 
     def _warn_of_shortage(self) -> None:
         if shortage := self._shortage():

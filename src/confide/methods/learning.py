@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.utils.validation import column_or_1d, validate_data
 
 from confide.base.cache import fit_once
@@ -67,6 +67,8 @@ class ArmLearner(RegressorMixin, BaseEstimator, ABC):
     outcome_values: Sequence[float] | None
     random_state: RandomState
     # Set by fit.
+    # An unfitted copy with the parameters in force: those may be set anew, which changes nothing before the next fit.
+    fitted_as_: Self
     alpha_: Level
     score_: Score
     base_: Any
@@ -105,6 +107,7 @@ class ArmLearner(RegressorMixin, BaseEstimator, ABC):
             this arm has no observational rows.
         """
         with all_or_nothing(self):
+            self.fitted_as_ = clone(self)
             self.alpha_ = self._level()
             shares = check_shares(self.calibration)
             X = validate_data(self, X, ensure_min_samples=LEAST_ROWS, ensure_all_finite="allow-nan", dtype=np.float64)

@@ -163,9 +163,10 @@ class WSCPDR(ArmEstimator):
         factor = check_alpha(alpha) / check_alpha(old)
         scaled = tuple(check_alpha(level, "levels") * factor for level in self.levels_)
         self.levels_ = (scaled[0], scaled[1])
-        if self.levels is not None:
-            self.levels = self.levels_
         super()._move(old, alpha)
+        if self.fitted_as_.levels is not None:
+            self.levels = self.levels_
+            self.fitted_as_.set_params(levels=self.levels_)
 
     def _why_not_at(self, alpha: Level) -> str | None:
         """Return why the stages' levels cannot be scaled to this alpha; None if they can."""

@@ -25,7 +25,7 @@ def changed_parameters(arm: ArmEstimator) -> str:
     usual = method_by_name(arm.method_name).get_params(deep=False)
     changed = {
         name: value
-        for name, value in arm.get_params(deep=False).items()
+        for name, value in arm._in_force().get_params(deep=False).items()
         if name not in OPEN and not alike(value, usual[name])
     }
     return ", ".join(f"{name}={_shown(value)}" for name, value in changed.items())
