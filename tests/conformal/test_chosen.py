@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from confide.conformal.chosen import Choice
+from confide.conformal.deleted import band_of
 from confide.conformal.stacked import Rows, Stack, rank_of
 
 
@@ -41,15 +42,16 @@ def refitted(rows, y, outcomes, penalty, alpha):
     residuals = target - hat @ target
     scores = np.maximum(-residuals / rows.lower[:, None], residuals / rows.upper[:, None])
     rank = rank_of(alpha, len(y))
-    deleted = np.partition(scores / (1 - np.diag(hat))[:, None], rank - 1, axis=0)[rank - 1]
+    first, last = band_of(alpha, len(y))
+    deleted = np.sort(scores / (1 - np.diag(hat))[:, None], axis=0)[first - 1 : last].mean(axis=0)
     return (scores[:-1] < scores[-1]).sum(axis=0) < rank, deleted * ((rows.lower + rows.upper) * rows.scale).mean()
 
 
-def by_refits(views, y, outcomes, penalties, alpha):
+def by_refits(views, y, outcomes, penalties, alpha, handicaps):
     """Membership and the chosen candidate of each outcome of the last row."""
     each = [refitted(view, y, outcomes, penalty, alpha) for view, penalty in zip(views, penalties, strict=True)]
     inside, estimates = (np.array(values) for values in zip(*each, strict=True))
-    chosen = estimates.argmin(axis=0)
+    chosen = (estimates * handicaps[:, None]).argmin(axis=0)
     return inside[chosen, np.arange(len(outcomes))], chosen
 
 
@@ -61,18 +63,29 @@ def test_equals_refits_of_every_candidate(seed):
         m, alpha = int(rng.integers(4, 41)), rng.choice([0.05, 0.1, 0.2, 0.3, 0.5])
         x, views, penalties = random_views(rng, m + 2, rng.integers(2, 6))
         y = rng.choice([0.0, 1.0]) * x[:m, 0] + rng.choice([1.0, 30.0]) * rng.normal(size=m)
-        choice = Choice.of(stacks_of(take(views, slice(0, m)), y, penalties), alpha)
+        handicaps = rng.choice([1.0, 1.1], len(views))
+        choice = Choice.of(stacks_of(take(views, slice(0, m)), y, penalties), alpha, handicaps)
         new = take(views, slice(m, None))
         sets = choice.sets(new)
         for row in range(2):
             together = take(views, np.append(np.arange(m), m + row))
-            expected, chosen = by_refits(together, y, outcomes, penalties, alpha)
+            expected, chosen = by_refits(together, y, outcomes, penalties, alpha, handicaps)
             found = ((sets[row][:, :1] <= outcomes) & (outcomes <= sets[row][:, 1:])).any(axis=0)
             np.testing.assert_array_equal(found, expected)
             at = rng.integers(len(outcomes))
             assert choice.chosen_at(take(new, slice(row, row + 1)), outcomes[at]) == chosen[at]
             changing += len(set(chosen[expected])) > 1
     assert changing
+
+
+@pytest.mark.parametrize("alpha", ["0.01", "0.05", "0.1", "0.2", "0.3", "0.5", "0.9"])
+def test_the_rank_of_the_quantile_is_in_the_band(alpha):
+    for m in (1, 2, 3, 9, 10, 19, 30, 99, 250, 1000):
+        first, last = band_of(Fraction(alpha), m)
+        assert 1 <= first <= last <= m
+        if (rank := rank_of(Fraction(alpha), m)) <= m:
+            assert first <= rank <= last
+    assert band_of(0.1, 99) == (70, 97)
 
 
 def share_covered(views, y, penalties, alpha, solve):

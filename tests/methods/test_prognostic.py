@@ -7,7 +7,7 @@ from sklearn.linear_model import LinearRegression
 
 from confide import CounterfactualIntervals, Prognostic, Study, Transfer, TrialAloneWarning, load
 from confide.data.splits import Rows
-from confide.methods.prognostic import FEW_ROWS, Candidate
+from confide.methods.prognostic import FEW_ROWS, PREFERENCE, Candidate
 from confide.models.prognosis import Prognosis, learn_prognosis
 from decision import assert_covers
 from helpers import arm_rows, study_arrays
@@ -59,13 +59,13 @@ def refitted(arm, trial_X, trial_y, x, candidates, alpha):
     return np.array(inside)
 
 
-@pytest.mark.parametrize("features", ["slope", "offset", "none"])
-@pytest.mark.parametrize(("scale", "tails"), [("none", "even"), ("observational", "even"), ("observational", "learnt")])
+@pytest.mark.parametrize("features", ["slope", "offset", "ridge", "none"])
+@pytest.mark.parametrize(("scale", "tails"), [("none", "even"), ("root", "even"), ("observational", "learnt")])
 def test_a_set_is_what_refits_with_each_outcome_give(features, scale, tails):
     X, y, trial, new, _ = people(300, 25, 1, new=3)
     arm = Prognostic(base=Fixed(), features=features, scale=scale, tails=tails, alpha=0.2, random_state=0)
     arm.fit(X, y, trial=trial)
-    assert arm.candidates_ == [Candidate(features, scale == "observational", tails == "learnt")]
+    assert arm.candidates_ == [Candidate(features, scale, tails)]
     grid = np.linspace(y[trial].min() - 5, y[trial].max() + 5, 801)
     sets = arm.predict_set(new)
     for row, x in enumerate(new):
@@ -102,8 +102,8 @@ PROGNOSES = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("noise", ["normal", "heavy", "skewed"])
-def test_coverage_whatever_the_prognosis(noise, monkeypatch):
+@pytest.mark.parametrize(("noise", "tails"), [("normal", "even"), ("heavy", "auto"), ("skewed", "even")])
+def test_coverage_whatever_the_prognosis(noise, tails, monkeypatch):
     cells = {}
     for m, alpha, repetitions in [(3, 0.5, 60), (12, 0.1, 50), (30, 0.2, 30), (120, 0.05, 20), (1000, 0.01, 6)]:
         for name, prognosis in PROGNOSES.items():
@@ -111,7 +111,7 @@ def test_coverage_whatever_the_prognosis(noise, monkeypatch):
             coverages = []
             for seed in range(repetitions):
                 X, y, trial, new, truth = people(20, m, 1000 * m + seed, noise, new=50 if m < 1000 else 400)
-                arm = Prognostic(alpha=alpha, random_state=seed).fit(X, y, trial=trial)
+                arm = Prognostic(alpha=alpha, random_state=seed, tails=tails).fit(X, y, trial=trial)
                 coverages.append(arm.predict_set(new).contains(truth).mean())
             cells[f"{name}, {m} rows, {alpha}"] = (coverages, 1 - alpha)
     assert_covers(cells)
@@ -171,12 +171,18 @@ def test_few_rows_have_fewer_candidates_by_their_number_alone():
     assert {str(each) for each in few.candidates_} == {
         "a constant",
         "ridge on the trial's covariates",
-        "the prognostic score, centred",
         "the prognostic score, centred, scaled",
+        "the prognostic score, centred, scaled by the root",
         "the prognostic score with a slope",
     }
     X, y, trial, *_ = people(300, FEW_ROWS, 3)
-    assert len(Prognostic(base=Fixed(), random_state=0).fit(X, y, trial=trial).candidates_) == 8
+    enough = Prognostic(base=Fixed(), random_state=0).fit(X, y, trial=trial)
+    assert enough.candidates_[2:] == [
+        Candidate(features, scale) for features in ("offset", "slope") for scale in ("observational", "root")
+    ]
+    assert enough.handicaps_ == [1, PREFERENCE, 1, PREFERENCE, 1, PREFERENCE]
+    tails = Prognostic(base=Fixed(), features="slope", scale="root", tails="auto", random_state=0)
+    assert tails.fit(X, y, trial=trial).handicaps_ == [1, PREFERENCE]
 
 
 def test_answers_keep_within_declared_bounds():
@@ -259,6 +265,7 @@ def test_few_or_exact_rows_give_no_size():
     X, y, trial, *_ = people(30, 20, 0)
     arm = Prognostic(base=Fixed(), random_state=0).fit(X, y, trial=trial)
     assert arm.base_.size is None
+    assert {each.scale for each in arm.candidates_} == {"none"}
     arm = Prognostic(base=LinearRegression(), random_state=0).fit(X, X[:, 0], trial=trial)
     assert np.isfinite(arm.predict_interval(X).width).all()
 

@@ -31,7 +31,7 @@ import numpy as np
 
 from confide.base.threads import threads_for
 from confide.conformal.contest import Contest
-from confide.conformal.deleted import DeletedScores
+from confide.conformal.deleted import DeletedScores, band_of
 from confide.conformal.intervals import IntervalSets
 from confide.conformal.pieces import Pieces, cut_at_ends, joined
 from confide.conformal.reach import Parts, Reach
@@ -68,15 +68,18 @@ class Choice:
         k = ⌈(1-α)(m+1)⌉.
     reaches, deleted : tuples
         What each candidate's sets and estimates need.
+    handicaps : tuple of float
+        Factors of the candidates' estimates.
     """
 
     stacks: tuple[Stack, ...]
     rank: int
     reaches: tuple[Reach, ...]
     deleted: tuple[DeletedScores, ...]
+    handicaps: tuple[float, ...]
 
     @classmethod
-    def of(cls, stacks: Sequence[Stack], alpha: Level) -> Choice:
+    def of(cls, stacks: Sequence[Stack], alpha: Level, handicaps: Sequence[float] = ()) -> Choice:
         """Return the choice among stacks.
 
         Parameters
@@ -85,6 +88,9 @@ class Choice:
             Candidates, of the same trial rows in the same order.
         alpha : float
             Miscoverage level, strictly between 0 and 1, read as the decimal that was typed.
+        handicaps : sequence of float
+            Factors above 0 of the candidates' estimates: one with a larger factor is chosen only if it is so much
+            narrower. Empty: 1 for all.
         """
         if not 1 <= len(stacks) <= MOST_CANDIDATES:
             raise ValueError(f"a choice needs 1 to {MOST_CANDIDATES} candidates, got {len(stacks)}.")
@@ -93,7 +99,9 @@ class Choice:
             raise ValueError(f"candidates must have the same trial rows, got {', '.join(map(str, sorted(rows)))} rows.")
         rank = rank_of(alpha, rows.pop())
         reaches = tuple(Reach.of(stack, rank) for stack in stacks)
-        return cls(tuple(stacks), rank, reaches, tuple(DeletedScores.of(stack, rank) for stack in stacks))
+        band = band_of(alpha, len(stacks[0]))
+        deleted = tuple(DeletedScores.of(stack, band) for stack in stacks)
+        return cls(tuple(stacks), rank, reaches, deleted, tuple(handicaps) or (1.0,) * len(stacks))
 
     def sets(self, new: Sequence[Rows]) -> IntervalSets:
         """Return each new row's set of outcomes; the whole line where there are too few trial rows for alpha.
@@ -129,7 +137,8 @@ class Choice:
 
     def _contests(self, new: Sequence[Rows]) -> Iterator[tuple[slice, Contest]]:
         """Yield chunks of the new rows."""
-        return ((part, Contest.of(self.deleted, [rows.take(part) for rows in new])) for part in new[0].chunks())
+        chunks = ((part, [rows.take(part) for rows in new]) for part in new[0].chunks())
+        return ((part, Contest.of(self.deleted, self.handicaps, rows)) for part, rows in chunks)
 
     def _solve(self, contest: Contest) -> IntervalSets:
         """Return the sets of one chunk of new rows."""

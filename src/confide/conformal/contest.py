@@ -34,7 +34,7 @@ class Contest:
     rows : list of NewRows
         One per candidate.
     widths : (c, n) array
-        The mean of (ℓ_i + u_i)·σ_i over the m+1 rows.
+        The mean of (ℓ_i + u_i)·σ_i over the m+1 rows, times the candidate's handicap.
     centre, lower, upper : (c, n) arrays
         The new row's own deleted score times the width is (y - centre)/upper above the centre, and (centre - y)/lower
         below.
@@ -51,12 +51,12 @@ class Contest:
     alone: NDArray[np.bool_]
 
     @classmethod
-    def of(cls, deleted: Sequence[DeletedScores], new: Sequence[Rows]) -> Contest:
+    def of(cls, deleted: Sequence[DeletedScores], handicaps: Sequence[float], new: Sequence[Rows]) -> Contest:
         """Return the contest of new rows, as each candidate sees them."""
         rows = [scores.stack.place(each) for scores, each in zip(deleted, new, strict=True)]
         totals = [
-            scores.stack.widths + (each.lower + each.upper) * each.scale
-            for scores, each in zip(deleted, new, strict=True)
+            handicap * (scores.stack.widths + (each.lower + each.upper) * each.scale)
+            for scores, handicap, each in zip(deleted, handicaps, new, strict=True)
         ]
         widths = np.array(totals) / (len(deleted[0].stack) + 1)
         squared = np.array([each.squared for each in rows])
@@ -118,16 +118,16 @@ class Contest:
         return possible
 
     def with_bands(self, pieces: Pieces) -> tuple[Pieces, NDArray[np.float64]]:
-        """Return the pieces, and bounds of deleted scores on each: a (c, 4, k) array, +∞ for candidates ruled out."""
-        bands = np.full((len(self.rows), 4, len(pieces)), np.inf)
+        """Return the pieces, and bounds of deleted scores on each: a (c, 6, k) array, +∞ for candidates ruled out."""
+        bands = np.full((len(self.rows), 6, len(pieces)), np.inf)
         for place, at, row, ends in self._each(pieces):
             bands[place][:, at] = self._scaled(place, row, self.deleted[place].bands(self.rows[place], row, ends))
         return pieces.numbered(), bands
 
     def with_lines(self, pieces: Pieces) -> tuple[Pieces, NDArray[np.float64], Lines, NDArray[np.bool_]]:
         """Return the pieces, their bands, their lines, and whether all that matters on a piece is straight."""
-        bands = np.full((len(self.rows), 4, len(pieces)), np.inf)
-        lines = np.zeros((2, 3, len(self.rows), len(pieces)))
+        bands = np.full((len(self.rows), 6, len(pieces)), np.inf)
+        lines = np.zeros((2, 4, len(self.rows), len(pieces)))
         straight = np.ones(len(pieces), dtype=bool)
         tie = np.zeros(len(pieces))
         for place, at, row, ends in self._each(pieces):
@@ -135,13 +135,14 @@ class Contest:
             values, lines_there, bounds = scores.lines(self.rows[place], row, ends)
             bands[place][:, at] = self._scaled(place, row, bounds)
             own, bent = self._own(place, row, ends)
-            own, below, above = own * width, values[::2] * width, values[1::2] * width
+            own, below, rest, above = own * width, *(values[part::3] * width for part in range(3))
             # An own score that turns, but below the others, does not matter, nor does an infinite one.
             own[:, bent] = np.where((own < below).all(axis=0), 0.0, np.nan)[bent]
             own = np.where(self.alone[place, row], 2 * above, own)
-            lines[:, 0, place, at], lines[:, 1, place, at], lines[:, 2, place, at] = own, below, above
+            for part, line in enumerate((own, below, above, rest)):
+                lines[:, part, place, at] = line
             straight[at] &= lines_there & np.isfinite(own).all(axis=0)
-            tie[at] = np.maximum(tie[at], scores.noise * width + TIED * above.max(axis=0))
+            tie[at] = np.maximum(tie[at], scores.noise * scores.count * width + TIED * (rest + above).max(axis=0))
         possible = (pieces.possible & self.bits) != 0
         return pieces.numbered(), bands, Lines(lines[0], lines[1], possible, tie), straight
 
@@ -181,10 +182,10 @@ class Contest:
             first = np.where(np.isneginf(low), -pieces.beyond[at], low - centre)
             last = np.where(np.isposinf(high), pieces.beyond[at], high - centre)
             own = between(first, last, self.lower[place, row], self.upper[place, row])
-            for found, mine, factor, start in zip((least, most), own, (1 - TIED, 1 + TIED), (0, 2), strict=True):
+            for found, mine, factor, start in zip((least, most), own, (1 - TIED, 1 + TIED), (0, 3), strict=True):
                 mine[self.alone[place, row]] = np.inf
-                below, above = bands[place, start, origin], bands[place, start + 1, origin]
-                found[place, at] = np.minimum(np.maximum(factor * mine, below), above)
+                below, rest, above = bands[place, start : start + 3, origin].T
+                found[place, at] = np.minimum(np.maximum(factor * mine, below), above) + rest
         return least, most
 
     def _everywhere(
@@ -209,7 +210,7 @@ class Contest:
 
     def _scaled(self, place: int, row: NDArray[np.intp], bounds: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return bounds of V_k from those of deleted scores, the lower ones first, moved apart by rounding errors."""
-        slack, half = self.deleted[place].noise, len(bounds) // 2
+        slack, half = self.deleted[place].noise * self.deleted[place].count, len(bounds) // 2
         bounds[:half] = bounds[:half] * (1 - TIED) - slack
         bounds[half:] = bounds[half:] * (1 + TIED) + slack
         scaled: NDArray[np.float64] = bounds * self.widths[place, row]

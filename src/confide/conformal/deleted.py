@@ -3,25 +3,33 @@
 With the leverages h_i of the m+1 rows, a row's *deleted* score R_i/(1-h_i) is the score of the regression that was
 fitted without it. For a candidate outcome y,
 
-    V(y) = the ⌈(1-α)(m+1)⌉-th smallest of the m+1 deleted scores · the mean of (ℓ_i + u_i)·σ_i over the m+1 rows.
+    V(y) = the mean of the a-th to the b-th smallest of the m+1 deleted scores · that of (ℓ_i + u_i)·σ_i over the rows.
 
-Plain scores would reward a regression with many features for fitting its own rows. In the notation of `stacked`,
+The width follows from the ⌈(1-α)(m+1)⌉-th smallest score alone, but two candidates are compared by it with much noise:
+those around it say nearly the same, and their mean is steadier (`band_of`). Plain scores would reward a regression with
+many features for fitting its own rows. With the new row's own deleted score and the sorted ones t of the trial rows,
+
+    the sum of the a-th to the b-th smallest = own, but at least t_(a-1) and at most t_(b), + t_(a) + … + t_(b-1).
+
+In the notation of `stacked`,
 
     1 - h_i = 1 - |ψ_i|² + (ψ_iᵀψ_new)²/(1 + |ψ_new|²),   1 - h_new = 1/(1 + |ψ_new|²).
 
 Scores are convex in y. So on an interval of outcomes each is at most its larger value at the two ends, and at least the
-smaller one, or 0 if its residual changes sign. The order statistics of these bounds enclose V. They are taken in
-homogeneous coordinates: an outcome y is (1, y), and -∞ and +∞ are (0, -d) and (0, d) for some d > 0. V is homogeneous,
-so the comparison of two candidates stays the same, and rays are bounded as intervals are.
+smaller one, or 0 if its residual changes sign. Order statistics of these bounds enclose those of scores. They are taken
+in homogeneous coordinates: an outcome y is (1, y), and -∞ and +∞ are (0, -d) and (0, d) for some d > 0. V is
+homogeneous, so the comparison of two candidates stays the same, and rays are bounded as intervals are.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from confide.conformal.quantile import check_alpha
 from confide.conformal.reach import BLOCK, blocks_of
 
 if TYPE_CHECKING:
@@ -30,6 +38,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from confide.conformal.stacked import NewRows, Stack
+    from confide.typing import Level
 
 # A row whose 1 - h is at most this is fitted by itself alone: its deleted score counts as infinite.
 ALONE = 1e-9
@@ -40,6 +49,26 @@ CHANGES = 96
 LEVERAGES = 12
 # Scores that differ by less, relatively, are equal.
 EQUAL = 1e-11
+# The scores that are averaged lie above the levels 1 - 3α and below 1 - 0.3α.
+FARTHER, NEARER = 3, 10
+
+
+class Band(NamedTuple):
+    """The ranks of the deleted scores that are averaged, among those of the m+1 rows."""
+
+    first: int
+    last: int
+
+
+def band_of(alpha: Level, rows: int) -> Band:
+    """Return the ranks a and b for m trial rows: from ⌈(1-3α)(m+1)⌉ to ⌈(1-0.3α)(m+1)⌉, but b ≤ m.
+
+    For α above 1/5 the band begins at half of 1-α. If m is large enough for α, ⌈(1-α)(m+1)⌉ is in the band.
+    """
+    share = check_alpha(alpha)
+    lowest = max(1 - FARTHER * share, (1 - share) / 2)
+    first, last = math.ceil(lowest * (rows + 1)), math.ceil((1 - FARTHER * share / NEARER) * (rows + 1))
+    return Band(min(first, max(rows, 1)), min(last, max(rows, 1)))
 
 
 @dataclass(frozen=True)
@@ -91,14 +120,14 @@ class Ends:
 
 @dataclass(frozen=True)
 class DeletedScores:
-    """The k-th smallest deleted score of a stack's rows and a new row, and bounds for it.
+    """The band's deleted scores of a stack's rows and a new row, and bounds for them.
 
     Attributes
     ----------
     stack : Stack
         The candidate.
-    rank : int
-        k.
+    band : Band
+        The ranks a and b.
     norms, left : (m,) arrays
         |ψ_i|, and 1 - |ψ_i|².
     even : bool
@@ -106,11 +135,11 @@ class DeletedScores:
     changes, leverages : (c,) and (l,) arrays
         Sizes |ψ_new|·|s| and |ψ_new|² of the tables.
     least, most : (l, c) and (c,) arrays
-        Bounds for all new rows up to these sizes.
+        Bounds of the band's sum for all new rows up to these sizes.
     """
 
     stack: Stack
-    rank: int
+    band: Band
     norms: NDArray[np.float64]
     left: NDArray[np.float64]
     even: bool
@@ -120,13 +149,13 @@ class DeletedScores:
     most: NDArray[np.float64]
 
     @classmethod
-    def of(cls, stack: Stack, rank: int) -> DeletedScores:
+    def of(cls, stack: Stack, band: Band) -> DeletedScores:
         """Return the deleted scores of a stack, and the table of their bounds."""
         norms = np.linalg.norm(stack.features, axis=1)
         typical = np.quantile(np.abs(stack.residuals), 0.9) / max(float(np.median(norms)), 1e-12)
         self = cls(
             stack,
-            rank,
+            band,
             norms,
             1 - norms**2,
             even=bool((stack.lower == 1).all() and (stack.upper == 1).all()),
@@ -137,8 +166,10 @@ class DeletedScores:
         )
         for place, change in enumerate(self.changes):
             lowest, highest = self._ball(change, self.leverages[:, None])
-            self.least[:, place] = _smallest(lowest, rank - 1)
-            self.most[place] = _smallest(highest, rank)
+            below, between, _ = _around(lowest, band)
+            self.least[:, place] = below + between
+            _, between, above = _around(highest[None], band)
+            self.most[place] = (between + above)[0]
         return self
 
     def everywhere(
@@ -152,39 +183,39 @@ class DeletedScores:
         return least, np.where(known, self.most[column], np.inf)
 
     def bands(self, new: NewRows, row: NDArray[np.intp], ends: Ends) -> NDArray[np.float64]:
-        """Return bounds of two deleted scores of the trial rows on each interval: a (4, k) array.
+        """Return bounds of what the trial rows say on each interval: a (6, k) array.
 
-        The scores are the (k-1)-th and the k-th smallest. Their lower bounds come first, then their upper bounds. With
-        the new row's own score between these two, it is the k-th smallest of all; otherwise the nearer one is.
+        That is t_(a-1), the sum of t_(a) to t_(b-1), and t_(b). Lower bounds come first, then upper bounds.
         """
-        found = np.empty((4, len(row)))
-        for block, kept, rank in self._blocks(new, row, ends):
+        found = np.empty((6, len(row)))
+        for block, kept, band in self._blocks(new, row, ends):
             at_first, at_last, turns = self._at_ends(new, row[block], ends.take(block), kept)
-            found[:2, block] = _two_smallest(np.where(turns, 0.0, np.minimum(at_first, at_last)), rank)
-            found[2:, block] = _two_smallest(np.maximum(at_first, at_last), rank)
+            found[:3, block] = _around(np.where(turns, 0.0, np.minimum(at_first, at_last)), band)
+            found[3:, block] = _around(np.maximum(at_first, at_last), band)
         return found
 
     def lines(
         self, new: NewRows, row: NDArray[np.intp], ends: Ends
     ) -> tuple[NDArray[np.float64], NDArray[np.bool_], NDArray[np.float64]]:
-        """Return two deleted scores at both ends of each interval, whether they are lines between, and their bounds.
+        """Return what the trial rows say at both ends of each interval, whether it is lines between, and its bounds.
 
-        The scores are as in `bands`: at the first end, then at the last, a (4, k) array. The k-th smallest of convex
+        Values are as in `bands`: at the first end, then at the last, a (6, k) array. The k-th smallest of convex
         functions is the line between its values at the ends if k of them are at most the line at both ends, and
-        all but k-1 are lines that are at least as large at both ends.
+        all but k-1 are lines that are at least as large at both ends. If the (a-1)-th and the b-th are such, the same
+        functions are between them all along, and are lines.
         """
-        found, bounds, straight = np.empty((4, len(row))), np.empty((4, len(row))), np.empty(len(row), dtype=bool)
-        for block, kept, rank in self._blocks(new, row, ends):
+        found, bounds, straight = np.empty((6, len(row))), np.empty((6, len(row))), np.empty(len(row), dtype=bool)
+        for block, kept, band in self._blocks(new, row, ends):
             at_first, at_last, turns = self._at_ends(new, row[block], ends.take(block), kept)
-            found[:2, block] = _two_smallest(at_first.copy(), rank)
-            found[2:, block] = _two_smallest(at_last.copy(), rank)
-            straight[block] = self._straight(at_first, at_last, turns, found[:, block], rank)
-            bounds[:2, block] = np.minimum(found[:2, block], found[2:, block])
-            bounds[2:, block] = np.maximum(found[:2, block], found[2:, block])
+            found[:3, block] = _around(at_first.copy(), band)
+            found[3:, block] = _around(at_last.copy(), band)
+            straight[block] = self._straight(at_first, at_last, turns, found[:, block], band)
+            bounds[:3, block] = np.minimum(found[:3, block], found[3:, block])
+            bounds[3:, block] = np.maximum(found[:3, block], found[3:, block])
             bent = np.flatnonzero(~straight[block])
             lowest = np.where(turns[bent], 0.0, np.minimum(at_first[bent], at_last[bent]))
-            bounds[:2, block[bent]] = _two_smallest(lowest, rank)
-            bounds[2:, block[bent]] = _two_smallest(np.maximum(at_first[bent], at_last[bent]), rank)
+            bounds[:3, block[bent]] = _around(lowest, band)
+            bounds[3:, block[bent]] = _around(np.maximum(at_first[bent], at_last[bent]), band)
         return found, straight, bounds
 
     def _straight(
@@ -193,13 +224,13 @@ class DeletedScores:
         at_last: NDArray[np.float64],
         turns: NDArray[np.bool_],
         values: NDArray[np.float64],
-        rank: int,
+        band: Band,
     ) -> NDArray[np.bool_]:
-        """Return whether both scores are lines between their values at the ends."""
+        """Return whether all values are lines between the ends."""
         straight = np.asarray(np.isfinite(values).all(axis=0))
         with np.errstate(invalid="ignore"):
-            for place, needed in ((0, rank - 1), (1, rank)):
-                first, last = values[place, :, None], values[place + 2, :, None]
+            for place, needed in ((0, band.first - 1), (2, band.last)):
+                first, last = values[place, :, None], values[place + 3, :, None]
                 over_first, over_last = EQUAL * first + self.noise, EQUAL * last + self.noise
                 most = ((at_first <= first + over_first) & (at_last <= last + over_last)).sum(axis=1)
                 least = ((at_first >= first - over_first) & (at_last >= last - over_last) & ~turns).sum(axis=1)
@@ -208,8 +239,8 @@ class DeletedScores:
 
     def _blocks(
         self, new: NewRows, row: NDArray[np.intp], ends: Ends
-    ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp], int]]:
-        """Yield blocks of intervals, the trial rows that can decide there, and the rank among them."""
+    ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp], Band]]:
+        """Yield blocks of intervals, the trial rows that can decide there, and the band among them."""
         farthest = ends.farthest
         changes = np.where(
             np.isinf(farthest), np.inf, np.sqrt(new.squared[row]) * np.where(np.isinf(farthest), 0, farthest)
@@ -217,6 +248,11 @@ class DeletedScores:
         at_once = max(1, min(BLOCK, PRODUCTS // (len(self.norms) + 1)))
         for block in blocks_of(changes, self.changes[CHANGES // 2], at_once):
             yield block, *self._kept(float(changes[block[-1]]), float(new.squared[row[block]].max()))
+
+    @property
+    def count(self) -> int:
+        """The number of scores in the band."""
+        return self.band.last - self.band.first + 1
 
     @property
     def noise(self) -> float:
@@ -237,12 +273,13 @@ class DeletedScores:
         # Rounding of these bounds is far below this margin.
         return lowest * (1 - 1e-9), highest * (1 + 1e-9)
 
-    def _kept(self, change: float, leverage: float) -> tuple[NDArray[np.intp], int]:
-        """Return the trial rows that can be the (k-1)-th or the k-th, and k minus the number of those always below."""
+    def _kept(self, change: float, leverage: float) -> tuple[NDArray[np.intp], Band]:
+        """Return the trial rows that can be the (a-1)-th to the b-th, and the band among them: others are below."""
         lowest, highest = self._ball(change, leverage)
-        below = highest < _smallest(lowest, self.rank - 1)
-        kept = ~below & (lowest <= _smallest(highest, self.rank))
-        return np.flatnonzero(kept), self.rank - int(below.sum())
+        below = highest < _smallest(lowest, self.band.first - 1)
+        kept = ~below & (lowest <= _smallest(highest, self.band.last))
+        skipped = int(below.sum())
+        return np.flatnonzero(kept), Band(self.band.first - skipped, self.band.last - skipped)
 
     def _at_ends(
         self, new: NewRows, row: NDArray[np.intp], ends: Ends, kept: NDArray[np.intp]
@@ -288,9 +325,11 @@ def _smallest(scores: NDArray[np.float64], rank: int) -> NDArray[np.float64]:
     return found
 
 
-def _two_smallest(scores: NDArray[np.float64], rank: int) -> NDArray[np.float64]:
-    """Return the (k-1)-th and the k-th smallest score of each row, as two rows; changes the order of the scores."""
-    if not 1 < rank <= scores.shape[1]:
-        return np.array([_smallest(scores, rank - 1), _smallest(scores, rank)])
-    scores.partition([rank - 2, rank - 1], axis=1)
-    return scores[:, rank - 2 : rank].T
+def _around(scores: NDArray[np.float64], band: Band) -> NDArray[np.float64]:
+    """Return t_(a-1), the sum of t_(a) to t_(b-1), and t_(b) of each row, as three rows; changes the scores' order."""
+    first, last = band
+    if last > scores.shape[1]:
+        return np.full((3, len(scores)), np.inf)
+    scores.partition([*([first - 2] if first > 1 else []), last - 1], axis=1)
+    below = scores[:, first - 2] if first > 1 else np.zeros(len(scores))
+    return np.array([below, scores[:, first - 1 : last - 1].sum(axis=1), scores[:, last - 1]])

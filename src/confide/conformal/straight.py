@@ -1,9 +1,9 @@
 """Pieces on which every candidate's estimate is made of lines: where the least one changes, in closed form.
 
-On such a piece V = min(max(own, below), above), with the new row's own deleted score and two of the trial rows', all
-three of them lines (see `deleted`). The piece is cut where a line crosses another one of its candidate. On each part
-all V are lines. Their least is concave, so a candidate that is the least at both ends is the least between; otherwise
-the part is cut where the least one at its first end meets the least one at its last end.
+On such a piece V = min(max(own, below), above) + rest, with the new row's own deleted score, two of the trial rows'
+and the sum of those between, all four of them lines (see `deleted`). The piece is cut where the own score crosses one
+of the two. On each part all V are lines. Their least is concave, so a candidate that is the least at both ends is the
+least between; otherwise the part is cut where the least one at its first end meets the least one at its last end.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ OUTWARDS = 1e-9
 
 @dataclass(frozen=True)
 class Lines:
-    """Three lines per candidate and piece.
+    """Four lines per candidate and piece.
 
     Attributes
     ----------
-    first, last : (3, c, k) arrays
-        Values of own, below and above at both ends of each piece.
+    first, last : (4, c, k) arrays
+        Values of own, below, above and rest at both ends of each piece.
     possible : (c, k) boolean array
         Which candidates may be chosen.
     tie : (k,) array
@@ -99,8 +99,8 @@ def settle_straight(pieces: Pieces, lines: Lines, bits: NDArray[np.int64], width
 
 def _estimate(values: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return V of each candidate."""
-    own, below, above = values
-    estimate: NDArray[np.float64] = np.minimum(np.maximum(own, below), above)
+    own, below, above, rest = values
+    estimate: NDArray[np.float64] = np.minimum(np.maximum(own, below), above) + rest
     return estimate
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import product
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -10,10 +11,10 @@ import numpy as np
 from confide.base.rounding import predictions_off
 from confide.base.validation import suggest
 from confide.conformal.chosen import Choice
-from confide.conformal.deleted import ALONE
+from confide.conformal.deleted import ALONE, band_of
 from confide.conformal.quantile import Calibration
 from confide.conformal.stacked import Rows as Views
-from confide.conformal.stacked import Stack, rank_of
+from confide.conformal.stacked import Stack
 from confide.methods.base import ArmEstimator
 from confide.methods.promise import KEPT_UNDER_CONFOUNDING
 from confide.models.base_model import share_explained
@@ -32,9 +33,14 @@ if TYPE_CHECKING:
     from confide.models.scores import Score
     from confide.typing import Booleans, Floats, Level, RandomState, Regressor, Table
 
-FEATURES = ("auto", "slope", "offset", "none")
-SCALES = ("auto", "observational", "none")
+FEATURES = ("auto", "slope", "offset", "ridge", "none")
+SCALES = ("auto", "observational", "root", "none")
 TAILS = ("auto", "even", "learnt")
+# The power of σ̂ in which errors are measured.
+POWERS = {"observational": 1.0, "root": 0.5, "none": 0.0}
+# What "auto" prefers is chosen unless the other is estimated to be so much narrower: one feature to ridge on all
+# covariates, whose estimate is lucky more often; σ̂ to its root; even tails to learnt ones.
+PREFERENCE = 1.05
 # With fewer trial rows than this a slope with unequal weights, and unequal tails, leave some sets unbounded.
 FEW_ROWS = 20
 # The penalty of ridge on the trial's own covariates, per covariate (scaled); next to none on the slope.
@@ -51,15 +57,15 @@ class Candidate:
     features : {"none", "ridge", "offset", "slope"}
         What the trial's outcomes are regressed on: nothing but a constant; the covariates, by ridge; nothing, after μ̂
         is subtracted; or μ̂.
-    scaled : bool
-        Whether errors are measured in units of σ̂.
-    tails : bool
-        Whether the two tails reach differently.
+    scale : {"none", "root", "observational"}
+        Whether errors are measured in units of 1, of √σ̂ or of σ̂.
+    tails : {"even", "learnt"}
+        Whether the two tails reach equally far.
     """
 
     features: str
-    scaled: bool = False
-    tails: bool = False
+    scale: str = "none"
+    tails: str = "even"
 
     def __str__(self) -> str:
         words = {
@@ -68,7 +74,8 @@ class Candidate:
             "offset": "the prognostic score, centred",
             "slope": "the prognostic score with a slope",
         }[self.features]
-        return words + ", scaled" * self.scaled + ", with learnt tails" * self.tails
+        scaled = {"none": "", "root": ", scaled by the root", "observational": ", scaled"}[self.scale]
+        return words + scaled + ", with learnt tails" * (self.tails == "learnt")
 
 
 class Prognostic(ArmEstimator):
@@ -80,8 +87,9 @@ class Prognostic(ArmEstimator):
     form, without a hold-out set (`confide.conformal.stacked`). So every trial row calibrates.
 
     What is "auto" is chosen among candidates by a rule that is symmetric in the m+1 rows, the new one included: the
-    candidate whose intervals are estimated to be the narrowest by deleted scores (`confide.conformal.chosen`). Among
-    them are two that ignore the observational rows, a constant and ridge on the trial's covariates.
+    candidate whose intervals are estimated to be the narrowest by deleted scores (`confide.conformal.chosen`). With
+    ``features="auto"`` two of them ignore the observational rows, a constant and ridge on the trial's covariates; ridge
+    has to be 5 % narrower to be chosen.
 
     Promise: coverage ≥ 1-α, whatever the confounding, and at most 1-α+1/(m+1) without ties, for one candidate;
     marginally over calibration and new rows.
@@ -91,13 +99,16 @@ class Prognostic(ArmEstimator):
     base, conformity_score, calibration, alpha, outcome_range, outcome_values, random_state
         As in `Naive`; ``conformity_score`` must be "absolute" (``scale`` and ``tails`` let widths differ), and
         ``calibration`` is used only if there are no observational rows at all.
-    features : {"auto", "slope", "offset", "none"}
-        "slope": the trial's outcomes are regressed on μ̂; "offset": μ̂ is taken as it is, minus its mean error; "none":
-        a constant.
-    scale : {"auto", "observational", "none"}
-        "observational": errors are measured in units of σ̂, so that widths differ between people.
+    features : {"auto", "slope", "offset", "ridge", "none"}
+        "slope": the trial's outcomes are regressed on μ̂; "offset": μ̂ is taken as it is, minus its mean error; "ridge":
+        they are regressed on the covariates, without μ̂; "none": on a constant.
+    scale : {"auto", "observational", "root", "none"}
+        "observational": errors are measured in units of σ̂, so that widths differ between people as σ̂ does; "root": as
+        √σ̂ does, for a σ̂ that is not quite that of the trial. "auto" takes the root only if it is 5 % narrower: it
+        covers people who are hard to predict less often.
     tails : {"auto", "even", "learnt"}
-        "learnt": intervals reach farther to the side where errors of observational rows do.
+        "learnt": intervals reach farther to the side where errors of observational rows do. "auto" takes them only if
+        they are 5 % narrower.
 
     Attributes
     ----------
@@ -128,7 +139,7 @@ class Prognostic(ArmEstimator):
         random_state: RandomState = None,
         features: str = "auto",
         scale: str = "auto",
-        tails: str = "auto",
+        tails: str = "even",
     ) -> None:
         self.base = base
         self.conformity_score = conformity_score
@@ -180,6 +191,7 @@ class Prognostic(ArmEstimator):
             Stack.of(rows, arm.trial.y / self.unit_, self._penalty(each), slack)
             for each, rows in zip(self.candidates_, views, strict=True)
         ]
+        self.handicaps_ = [self._handicap(each) for each in self.candidates_]
         self._look_back(arm.trial.y / self.unit_, views)
 
     def _scale_covariates(self, rows: Rows) -> None:
@@ -191,20 +203,26 @@ class Prognostic(ArmEstimator):
         self.score_line_ = (float(score.mean()), spread if spread > 0 else 1.0)
 
     def _candidates(self, rows: int) -> list[Candidate]:
-        """Return what is chosen among: it depends on the parameters and the number of trial rows only."""
+        """Return what is chosen among: it depends on parameters, observational and the number of trial rows only."""
         few = rows < FEW_ROWS
-        scales = {"auto": (False, True)}.get(self.scale, (self.scale == "observational",))
-        tails = {"auto": (False,) if few else (False, True)}.get(self.tails, (self.tails == "learnt",))
-        # Tails are those of errors in units of their size, so that "auto" tries them only with it.
-        given = "auto" not in (self.scale, self.tails)
-        kinds = [(scaled, uneven) for scaled in scales for uneven in tails if given or scaled or not uneven]
+        known = ("none",) if self.base_.size is None else ("observational", "root")
+        scales = known if self.scale == "auto" else (self.scale,)
+        tails = (("even",) if few else ("even", "learnt")) if self.tails == "auto" else (self.tails,)
         if self.features != "auto":
-            return [Candidate(self.features, *kind) for kind in kinds]
-        # Two that ignore the observational rows, whatever scale and tails are; near ties sets can still be wider.
+            return [Candidate(self.features, *kind) for kind in product(scales, tails)]
+        # Two that ignore the observational rows, whatever scale and tails are.
         found = [Candidate("none"), *([Candidate("ridge")] if self.columns_ else [])]
-        for features in ("offset", "slope"):
-            found += [Candidate(features, *kind) for kind in kinds if not (few and features == "slope" and kind[0])]
-        return found
+        found += [Candidate("offset", *kind) for kind in product(scales, tails)]
+        return found + [Candidate("slope", *kind) for kind in product(("none",) if few else scales, tails)]
+
+    def _handicap(self, candidate: Candidate) -> float:
+        """Return the factor of a candidate's estimate, for what is less preferred."""
+        less = (
+            self.features == "auto" and candidate.features == "ridge",
+            self.scale == "auto" and candidate.scale == "root",
+            self.tails == "auto" and candidate.tails == "learnt",
+        )
+        return float(PREFERENCE ** sum(less))
 
     def _penalty(self, candidate: Candidate) -> Floats:
         """Return the penalty of each feature."""
@@ -226,9 +244,9 @@ class Prognostic(ArmEstimator):
             Views.of(
                 features[each.features],
                 mean / self.unit_ if each.features == "offset" else 0.0,
-                size if each.scaled else 1.0,
-                lower if each.tails else 1.0,
-                upper if each.tails else 1.0,
+                size ** POWERS[each.scale],
+                lower if each.tails == "learnt" else 1.0,
+                upper if each.tails == "learnt" else 1.0,
             )
             for each in self.candidates_
         ]
@@ -246,8 +264,11 @@ class Prognostic(ArmEstimator):
         """Find the candidate that is narrowest on the trial rows, for points, and keep its scores for diagnostics."""
         assert self.stacks_ is not None  # noqa: S101  (set just before)
         deleted = [_deleted_scores(stack) for stack in self.stacks_]
-        place = min(rank_of(self.alpha_, len(y)), len(y)) - 1
-        widths = [np.sort(scores)[place] * stack.widths for scores, stack in zip(deleted, self.stacks_, strict=True)]
+        first, last = band_of(self.alpha_, len(y))
+        widths = [
+            np.sort(scores)[first - 1 : last].mean() * stack.widths * handicap
+            for scores, stack, handicap in zip(deleted, self.stacks_, self.handicaps_, strict=True)
+        ]
         self.best_ = int(np.argmin(widths))
         self.calibration_ = Calibration.of(deleted[self.best_])
         best = self.stacks_[self.best_]
@@ -257,7 +278,7 @@ class Prognostic(ArmEstimator):
     def _choice(self) -> Choice:
         """Return the choice at the arm's level; it is computed once and not saved."""
         if self._choice_at is None or self._choice_at[0] != self.alpha_:
-            self._choice_at = (self.alpha_, Choice.of(self.stacks_ or [], self.alpha_))
+            self._choice_at = (self.alpha_, Choice.of(self.stacks_ or [], self.alpha_, self.handicaps_))
         return self._choice_at[1]
 
     def predict(self, X: Table | NewRows) -> Floats:
