@@ -36,6 +36,16 @@ def test_set_params_after_fit_changes_no_answer_of_an_arm(name):
     )
 
 
+@pytest.mark.parametrize("name", METHODS)
+def test_an_arm_that_is_fitted_again_forgets_the_first_fit(name):
+    X, y, trial = arm_rows()
+    arm = fast(name).fit(X, y, trial=trial)
+    arm.predict_interval(X[:9])
+    arm.fit(X, 3 * y + 100, trial=trial)
+    fresh = fast(name).fit(X, 3 * y + 100, trial=trial)
+    np.testing.assert_array_equal(arm.predict_interval(X[:9]), fresh.predict_interval(X[:9]))
+
+
 @pytest.mark.parametrize("params", [{"floor": 0.3}, {"solve": "transductive"}])
 def test_other_parameters_wait_for_a_fit_too(params):
     X, y, trial = arm_rows()

@@ -175,7 +175,7 @@ class Prognostic(ArmEstimator):
                 f"prognostic takes absolute residuals, got conformity_score={self.conformity_score!r}. Use "
                 "conformity_score='absolute' with scale='observational' or tails='learnt', or the method transfer."
             )
-        self.stacks_ = None
+        self.stacks_ = self._choice_at = None
         learnt_from = arm.observational if len(arm.observational) else arm.others
         if not len(learnt_from):
             self._fit_on_trial_alone(arm)
