@@ -17,6 +17,7 @@ import kernel_ratio
 import paper_methods
 import permutation
 import persistence
+import prognostic
 import quantile
 import recommend
 import refits
@@ -33,6 +34,7 @@ BENCHMARKS = {
     "refits": refits.main,
     "permutation": permutation.main,
     "persistence": persistence.main,
+    "prognostic": prognostic.main,
     "stream": stream.main,
     "kernel_ratio": kernel_ratio.main,
     "recommend": recommend.main,

@@ -180,7 +180,9 @@ class Choice:
         """Yield the parts of the pieces that are in the sets."""
         width = contest.widths.max(axis=0)
         bounded = pieces.finite
-        sides, left = pieces.take(bounded).sides(width)
+        inside, left = contest.decide(*contest.with_cells(pieces.take(bounded)))
+        yield inside
+        sides, left = left.sides(width)
         inside, left = contest.decide(left, contest.with_bands(sides)[1])
         yield inside
         pieces = joined([left, pieces.take(~bounded)])

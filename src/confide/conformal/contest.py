@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from confide.conformal.deleted import ALONE, DeletedScores, Ends, between
+from confide.conformal.deleted import ALONE, STEPS, DeletedScores, Ends, between
 from confide.conformal.pieces import Pieces
 from confide.conformal.straight import Lines
 
@@ -91,8 +91,8 @@ class Contest:
     def possible(self, low: NDArray[np.float64], high: NDArray[np.float64]) -> NDArray[np.bool_]:
         """Return which candidates may be chosen at an outcome that is in a set: a (c, n) array.
 
-        A candidate that is never the least on a range that contains the sets of all candidates is ruled out, first by
-        bounds from tables. The sets of the others have a smaller range, so this is repeated.
+        A candidate that is never the least on a range that contains the sets of all candidates is ruled out, by bounds
+        from tables. The sets of the others have a smaller range, so this is repeated.
 
         Parameters
         ----------
@@ -103,19 +103,34 @@ class Contest:
         rows = np.arange(self.widths.shape[1])
         while len(rows):
             among = possible[:, rows]
-            least, most = self._everywhere(rows, among, *_range(low, high, rows, among))
+            bits = self.as_bits(among)
+            pieces = Pieces(rows, *_range(low, high, rows, among), bits, bits, self.widths[0, rows], rows)
+            least, most = self._bounds(*self.with_tables(pieces))
             remaining = among & (least <= most.min(axis=0))
             possible[:, rows] = remaining
             count = remaining.sum(axis=0)
             rows = rows[(count > 1) & (count < among.sum(axis=0))]
-        rows = np.flatnonzero(possible.sum(axis=0) > 1)
-        lowest, highest = _range(low, high, rows, possible[:, rows])
-        bits = self.as_bits(possible[:, rows])
-        pieces = Pieces(rows, lowest, highest, bits, bits, lowest, rows)
-        pieces = pieces.take(pieces.finite)
-        least, most = self._bounds(*self.with_bands(pieces))
-        possible[:, pieces.row] &= least <= most.min(axis=0)
         return possible
+
+    def with_tables(self, pieces: Pieces) -> tuple[Pieces, NDArray[np.float64]]:
+        """Return what `with_bands` returns, but wider bands, from tables."""
+        bands = np.full((len(self.rows), 6, len(pieces)), np.inf)
+        for place, at, row, ends in self._each(pieces):
+            squared = self.rows[place].squared[row]
+            # A new row without leverage changes nothing, however far its outcome is.
+            farthest = np.where(squared == 0, 0.0, ends.farthest)
+            found = self.deleted[place].everywhere(squared, np.sqrt(squared) * farthest)
+            bands[place][:, at] = self._scaled(place, row, found)
+        return pieces.numbered(), bands
+
+    def with_cells(self, pieces: Pieces) -> tuple[Pieces, NDArray[np.float64]]:
+        """Return what `with_tables` returns for pieces with finite ends, but narrower bands where features are few."""
+        pieces, bands = self.with_tables(pieces)
+        for place, at, row, ends in self._each(pieces):
+            scores = self.deleted[place]
+            if scores.stack.features.shape[1] in STEPS:
+                bands[place][:, at] = self._scaled(place, row, scores.cells(self.rows[place], row, ends))
+        return pieces, bands
 
     def with_bands(self, pieces: Pieces) -> tuple[Pieces, NDArray[np.float64]]:
         """Return the pieces, and bounds of deleted scores on each: a (c, 6, k) array, +∞ for candidates ruled out."""
@@ -186,26 +201,6 @@ class Contest:
                 mine[self.alone[place, row]] = np.inf
                 below, rest, above = bands[place, start : start + 3, origin].T
                 found[place, at] = np.minimum(np.maximum(factor * mine, below), above) + rest
-        return least, most
-
-    def _everywhere(
-        self,
-        rows: NDArray[np.intp],
-        among: NDArray[np.bool_],
-        lowest: NDArray[np.float64],
-        highest: NDArray[np.float64],
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return bounds of V_k between two outcomes of some new rows, from tables; +∞ for candidates ruled out."""
-        least, most = np.full((2, *among.shape), np.inf)
-        for place, (scores, new) in enumerate(zip(self.deleted, self.rows, strict=True)):
-            active = np.flatnonzero(among[place]) if scores.stack.determined else np.zeros(0, dtype=np.intp)
-            at = rows[active]
-            farthest = np.maximum(new.centre[at] - lowest[active], highest[active] - new.centre[at])
-            # A new row without leverage changes nothing, however far its outcome is.
-            farthest[new.squared[at] == 0] = 0.0
-            change = np.sqrt(new.squared[at]) * farthest / new.stretch[at]
-            bounds = self._scaled(place, at, np.array(scores.everywhere(new.squared[at], change)))
-            least[place, active], most[place, active] = bounds
         return least, most
 
     def _scaled(self, place: int, row: NDArray[np.intp], bounds: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -47,6 +47,8 @@ PRODUCTS = 2**18
 # Bounds that hold for all new rows are tabulated for these numbers of changes and of leverages.
 CHANGES = 96
 LEVERAGES = 12
+# With one or two features, changes of the trial's residuals are told apart by so many steps each way.
+STEPS = {1: 64, 2: 32}
 # Scores that differ by less, relatively, are equal.
 EQUAL = 1e-11
 # The scores that are averaged lie above the levels 1 - 3α and below 1 - 0.3α.
@@ -134,8 +136,8 @@ class DeletedScores:
         Whether both tails of all trial rows have the share 1.
     changes, leverages : (c,) and (l,) arrays
         Sizes |ψ_new|·|s| and |ψ_new|² of the tables.
-    least, most : (l, c) and (c,) arrays
-        Bounds of the band's sum for all new rows up to these sizes.
+    least, most : (3, l, c) and (3, c) arrays
+        Bounds of what the trial rows say, as in `bands`, for all new rows up to these sizes.
     """
 
     stack: Stack
@@ -161,26 +163,22 @@ class DeletedScores:
             even=bool((stack.lower == 1).all() and (stack.upper == 1).all()),
             changes=max(float(typical), 1e-300) * np.geomspace(1e-3, 1e2, CHANGES),
             leverages=np.geomspace(1e-3, 1e2, LEVERAGES),
-            least=np.zeros((LEVERAGES, CHANGES)),
-            most=np.full(CHANGES, np.inf),
+            least=np.zeros((3, LEVERAGES, CHANGES)),
+            most=np.full((3, CHANGES), np.inf),
         )
         for place, change in enumerate(self.changes):
             lowest, highest = self._ball(change, self.leverages[:, None])
-            below, between, _ = _around(lowest, band)
-            self.least[:, place] = below + between
-            _, between, above = _around(highest[None], band)
-            self.most[place] = (between + above)[0]
+            self.least[:, :, place] = _around(lowest, band)
+            self.most[:, place] = _around(highest[None], band)[:, 0]
         return self
 
-    def everywhere(
-        self, leverage: NDArray[np.float64], change: NDArray[np.float64]
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return bounds for new rows with |ψ_new|² = leverage and every |ψ_new|·|s| ≤ change, from the table."""
+    def everywhere(self, leverage: NDArray[np.float64], change: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return `bands` for new rows with |ψ_new|² = leverage and every |ψ_new|·|s| ≤ change, from tables."""
         row, column = np.searchsorted(self.leverages, leverage), np.searchsorted(self.changes, change)
         known = column < CHANGES
         column = np.minimum(column, CHANGES - 1)
-        least = np.where(known & (row < LEVERAGES), self.least[np.minimum(row, LEVERAGES - 1), column], 0.0)
-        return least, np.where(known, self.most[column], np.inf)
+        least = np.where(known & (row < LEVERAGES), self.least[:, np.minimum(row, LEVERAGES - 1), column], 0.0)
+        return np.concatenate([least, np.where(known, self.most[:, column], np.inf)])
 
     def bands(self, new: NewRows, row: NDArray[np.intp], ends: Ends) -> NDArray[np.float64]:
         """Return bounds of what the trial rows say on each interval: a (6, k) array.
@@ -193,6 +191,30 @@ class DeletedScores:
             found[:3, block] = _around(np.where(turns, 0.0, np.minimum(at_first, at_last)), band)
             found[3:, block] = _around(np.maximum(at_first, at_last), band)
         return found
+
+    def cells(self, new: NewRows, row: NDArray[np.intp], ends: Ends) -> NDArray[np.float64]:
+        """Return what `bands` returns for intervals with finite ends, but wider: once for many of them.
+
+        Residuals change by ψ_iᵀc with c = ψ_new·s. With one or two features, all c lie in a few cells of a grid.
+        """
+        features = new.features[row]
+        first, last = features * ends.first[:, None], features * ends.last[:, None]
+        step = max(np.abs(first).max(initial=0.0), np.abs(last).max(initial=0.0), 1e-300) / STEPS[features.shape[1]]
+        place = np.round((first + last) / (2 * step)).astype(np.intp)
+        _, one, cell = np.unique(place @ np.array([1, 1000])[: place.shape[1]], return_index=True, return_inverse=True)
+        centre = place[one] * step
+        away, leverage = np.zeros((2, len(one)))
+        for end in (first, last):
+            np.maximum.at(away, cell, np.linalg.norm(end - centre[cell], axis=1))
+        np.maximum.at(leverage, cell, new.squared[row])
+        found = np.empty((6, len(one)))
+        at_once = max(1, PRODUCTS // (len(self.norms) + 1))
+        for begin in range(0, len(one), at_once):
+            part = slice(begin, begin + at_once)
+            residuals = self.stack.residuals - centre[part] @ self.stack.features.T
+            lowest, highest = self._enclosed(residuals, self.norms * away[part, None], leverage[part, None])
+            found[:3, part], found[3:, part] = _around(lowest, self.band), _around(highest, self.band)
+        return found[:, cell]
 
     def lines(
         self, new: NewRows, row: NDArray[np.intp], ends: Ends
@@ -264,8 +286,14 @@ class DeletedScores:
         self, change: float, leverage: NDArray[np.float64] | float
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return bounds of every trial row's deleted score, whatever the direction of ψ_new."""
-        residuals, lower, upper = self.stack.residuals, self.stack.lower, self.stack.upper
         moved = self.norms * change if np.isfinite(change) else np.full(len(self.norms), np.inf)
+        return self._enclosed(self.stack.residuals, moved, leverage)
+
+    def _enclosed(
+        self, residuals: NDArray[np.float64], moved: NDArray[np.float64], leverage: NDArray[np.float64] | float
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return bounds of deleted scores whose residuals are off by no more than they may have moved."""
+        lower, upper = self.stack.lower, self.stack.upper
         nearest = np.maximum(0.0, np.maximum((residuals - moved) / upper, -(residuals + moved) / lower))
         farthest = np.maximum((residuals + moved) / upper, (moved - residuals) / lower)
         lowest = nearest / np.maximum(1 - self.norms**2 / (1 + leverage), ALONE)

@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.model_selection import KFold, cross_val_predict
 
+from confide.base.cache import fit_once
 from confide.models.auto import COMPARISON_ROWS, FOLDS, AutoRegressor
 from confide.models.base_model import learn
 from confide.models.fitting import seeded
@@ -70,7 +71,7 @@ def learn_prognosis(base: Regressor | str | None, rows: Rows, seed: int) -> Prog
     if not typical > 0:
         return Prognosis(model)
     X = rows.X[places]
-    size = prepared(seeded(AutoRegressor(), seed)).fit(X, np.log(sizes + FLOOR * typical))
+    size = fit_once(prepared(seeded(AutoRegressor(), seed)), X, np.log(sizes + FLOOR * typical))
     logarithms = size.predict(X)
     centre = float(logarithms.mean())
     below, above = np.quantile(errors / np.exp(logarithms - centre), [TAIL, 1 - TAIL])
