@@ -36,7 +36,7 @@ def test_set_params_after_fit_changes_no_answer_of_an_arm(name):
     )
 
 
-@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize("name", ["prognostic", *(pytest.param(name, marks=pytest.mark.slow) for name in METHODS)])
 def test_an_arm_that_is_fitted_again_forgets_the_first_fit(name):
     X, y, trial = arm_rows()
     arm = fast(name).fit(X, y, trial=trial)

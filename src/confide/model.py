@@ -31,6 +31,7 @@ from confide.diagnostics.covariate_shift import Population
 from confide.diagnostics.records import ASKED_ROWS, ArmDiagnostics, ArmSample, diagnose
 from confide.effects.registry import check_effect
 from confide.exceptions import InfiniteIntervalWarning, PopulationWarning
+from confide.methods.promise import weakest
 from confide.methods.study_arms import (
     check_control,
     fit_arm,
@@ -301,13 +302,14 @@ class CounterfactualIntervals(Labelled, BaseEstimator):
     def promise_(self) -> Promise:
         """The coverage that intervals of outcomes promise."""
         check_is_fitted(self)
-        return next(iter(self.arms_.values())).promise
+        return weakest((arm.promise for arm in self.arms_.values()), self.alpha_)
 
     @property
     def effect_promise_(self) -> Promise:
         """The coverage that intervals of effects promise."""
         check_is_fitted(self)
-        return self.effect_.promise(self.promise_, self.arm_alpha_)
+        arms = (arm._promise_at(self.arm_alpha_) for arm in self.arms_.values())
+        return self.effect_.promise(weakest(arms, self.arm_alpha_), self.arm_alpha_)
 
     def _keep_for_diagnostics(self, encoded: Floats, study: Study) -> None:
         """Store what diagnostics need: samples of rows, and the distribution of the trial's covariates."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from confide.methods.promise import ASSUMPTIONS
+from confide.methods.promise import ASSUMPTIONS, weakest
 from confide.methods.weighted import weighs_outcome
 
 if TYPE_CHECKING:
@@ -151,8 +151,9 @@ def summarise(
     """Return the diagnostics of all arms as text; ``effect_shortages`` are those of the fitted effect."""
     records = list(arms.values())
     first = records[0]
+    promise = weakest((record.promise for record in records), first.alpha)
     parts = [
-        f"{first.method} at alpha = {first.alpha:g}; promised coverage of an outcome: {first.promise}.",
+        f"{first.method} at alpha = {first.alpha:g}; promised coverage of an outcome: {promise}.",
         f"Effects against {control} (the control) by {effect}; promised coverage: {effect_promise}.",
         ASSUMPTIONS,
         "",

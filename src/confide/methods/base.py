@@ -39,6 +39,14 @@ class ArmEstimator(ArmLearner):
     @property
     def promise(self) -> Promise:
         """The coverage that the method promises with its parameters; once fitted, with those it was fitted with."""
+        return self._promise_at(self.alpha_) if hasattr(self, "alpha_") else self._stated()
+
+    def _promise_at(self, alpha: Level) -> Promise:  # noqa: ARG002
+        """Return what the fitted arm promises at a level."""
+        return self._stated()
+
+    def _stated(self) -> Promise:
+        """Return the promise of the parameters in force, if the class states one itself."""
         return self._in_force()._promise() if "_promise" in vars(type(self)) else NOT_STATED
 
     @property

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from confide.typing import Level
 
@@ -142,11 +142,18 @@ NONE = Promise(misses=())
 # Split conformal prediction on the trial: Eq. 7 of the paper.
 KEPT = Promise()
 KEPT_UNDER_CONFOUNDING = Promise(holds="whatever the confounding")
+# The clipped quantile: a floor below the level where the trial is too small for it, which the fitted arm states.
+KEPT_WITH_ENOUGH_ROWS = Promise(holds="whatever the confounding; with too few trial rows for that, ≥ a/(m+1)")
 PROPENSITY = Promise(
     loss=Loss("½E|w-ŵ/Eŵ|"),
     assumption="only without hidden confounding and if covariates are distributed alike in both tables",
 )
 DELTA = Loss("Δ", "Δ the error of r̂")
+
+
+def weakest(promises: Iterable[Promise], alpha: Level) -> Promise:
+    """Return the promise with the least level at α: that of arms together; the first of several."""
+    return min(promises, key=lambda each: each.level(alpha) or 0.0)
 
 
 def ratio_promise(ratio_on: str = "xy", *, all_rows: bool = False, searched: bool = True) -> Promise:

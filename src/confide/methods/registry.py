@@ -102,8 +102,8 @@ _METHODS = (
     Method(
         name="prognostic",
         estimator="confide.methods.prognostic:Prognostic",
-        uses="base, the size of its errors and tails: all observational rows; stacked and calibrated: all trial rows "
-        "with the new one, by the candidate that deleted scores call the narrowest",
+        uses="base and the size of its errors: all observational rows; stacked and calibrated: all trial rows with the "
+        "new one, by the candidate that deleted scores call the narrowest",
         promise=KEPT_UNDER_CONFOUNDING,
         summary="A prognostic score from the large table, used as far as the trial shows that it helps.",
     ),
