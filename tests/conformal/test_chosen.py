@@ -18,11 +18,12 @@ def random_views(rng, count, candidates, tails=True):
     views, penalties = [], []
     for _ in range(candidates):
         p = rng.integers(0, 4)
+        constant = int(rng.random() < 0.8)
         lower = np.exp((rng.choice([0.0, 0.5]) if tails else 0.0) * rng.normal(size=count))
         scale = np.exp(rng.choice([0.0, 0.3, 1.0]) * x[:, 1])
-        features = np.column_stack([np.ones(count), x[:, :p]])
+        features = np.column_stack([*[np.ones(count)] * constant, x[:, :p]]) if p + constant else np.empty((count, 0))
         views.append(Rows.of(features, rng.choice([0.0, 1.0, -1.0]) * x[:, 0], scale, lower, 1 / lower))
-        penalties.append(np.append(0.0, rng.choice([0.01, 3.0], p)))
+        penalties.append(np.append(np.zeros(constant), rng.choice([0.01, 3.0], p)))
     return x, views, penalties
 
 

@@ -116,10 +116,8 @@ class Contest:
         """Return what `with_bands` returns, but wider bands, from tables."""
         bands = np.full((len(self.rows), 6, len(pieces)), np.inf)
         for place, at, row, ends in self._each(pieces):
-            squared = self.rows[place].squared[row]
-            # A new row without leverage changes nothing, however far its outcome is.
-            farthest = np.where(squared == 0, 0.0, ends.farthest)
-            found = self.deleted[place].everywhere(squared, np.sqrt(squared) * farthest)
+            new = self.rows[place]
+            found = self.deleted[place].everywhere(new.squared[row], ends.changes(new, row))
             bands[place][:, at] = self._scaled(place, row, found)
         return pieces.numbered(), bands
 

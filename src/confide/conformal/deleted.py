@@ -113,11 +113,11 @@ class Ends:
         """Return some of the intervals."""
         return Ends(self.first[index], self.last[index], self.finite_first[index], self.finite_last[index])
 
-    @property
-    def farthest(self) -> NDArray[np.float64]:
-        """The largest |s| in each interval; +∞ on a ray."""
+    def changes(self, new: NewRows, row: NDArray[np.intp]) -> NDArray[np.float64]:
+        """Return the largest |ψ_new|·|s| in each interval of those rows; +∞ on a ray."""
         bounded = (self.finite_first > 0) & (self.finite_last > 0)
-        return np.where(bounded, np.maximum(np.abs(self.first), np.abs(self.last)), np.inf)
+        farthest = np.maximum(np.abs(self.first), np.abs(self.last))
+        return np.where(bounded, np.sqrt(new.squared[row]) * farthest, np.inf)
 
 
 @dataclass(frozen=True)
@@ -263,10 +263,7 @@ class DeletedScores:
         self, new: NewRows, row: NDArray[np.intp], ends: Ends
     ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp], Band]]:
         """Yield blocks of intervals, the trial rows that can decide there, and the band among them."""
-        farthest = ends.farthest
-        changes = np.where(
-            np.isinf(farthest), np.inf, np.sqrt(new.squared[row]) * np.where(np.isinf(farthest), 0, farthest)
-        )
+        changes = ends.changes(new, row)
         at_once = max(1, min(BLOCK, PRODUCTS // (len(self.norms) + 1)))
         for block in blocks_of(changes, self.changes[CHANGES // 2], at_once):
             yield block, *self._kept(float(changes[block[-1]]), float(new.squared[row[block]].max()))
