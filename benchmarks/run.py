@@ -10,37 +10,28 @@ import argparse
 import platform
 import sys
 from dataclasses import asdict, fields
+from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 
-import kernel_ratio
-import paper_methods
-import permutation
-import persistence
-import prognostic
-import quantile
-import recommend
-import refits
-import split_wtcp
-import stream
-import threads
 from confide.base.csv_rows import read_rows, write_rows
 from confide.base.threads import cores, one_thread
 from timing import Figure, figures
 
-BENCHMARKS = {
-    "quantile": quantile.main,
-    "split_wtcp": split_wtcp.main,
-    "refits": refits.main,
-    "permutation": permutation.main,
-    "persistence": persistence.main,
-    "prognostic": prognostic.main,
-    "stream": stream.main,
-    "kernel_ratio": kernel_ratio.main,
-    "recommend": recommend.main,
-    "paper_methods": paper_methods.main,
-    "threads": threads.main,
-}
+# Modules beside this one, each with a `main`.
+BENCHMARKS = (
+    "quantile",
+    "split_wtcp",
+    "refits",
+    "permutation",
+    "persistence",
+    "prognostic",
+    "stream",
+    "kernel_ratio",
+    "recommend",
+    "paper_methods",
+    "threads",
+)
 PACKAGES = ("confide", "numpy", "scipy", "scikit-learn", "crepes", "mapie", "densratio", "scikit-surprise")
 
 
@@ -74,12 +65,13 @@ if __name__ == "__main__":
     arguments = parser.parse_args()
     if unknown := set(arguments.names) - set(BENCHMARKS):
         parser.error(f"no benchmark {', '.join(sorted(unknown))}; there are {', '.join(BENCHMARKS)}.")
+    sys.path.append(str(Path(__file__).parents[1]))  # for the studies
     failures = []
     for name in arguments.names or BENCHMARKS:
         print(f"\n# {name}", flush=True)
         figures.clear()
         with one_thread():  # the peers too: timings mean one core
-            BENCHMARKS[name]()
+            import_module(name).main()
         failures += [f"{name}, {figure.what.strip()}" for figure in figures if not figure.holds]
         if arguments.out is not None:
             keep(arguments.out, name)

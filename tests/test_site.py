@@ -197,6 +197,17 @@ def test_the_benchmarks_page_is_that_of_its_csv_file():
     assert done.returncode == 0, done.stderr
 
 
+def test_every_benchmark_can_be_imported():
+    code = (
+        "import sys; sys.path += ['benchmarks', '.']; from importlib import import_module; from run import BENCHMARKS\n"
+        "for name in BENCHMARKS: assert callable(import_module(name).main)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
+    told = subprocess.run([sys.executable, ROOT / "benchmarks" / "run.py", "paper"], capture_output=True, check=False)
+    assert b"no benchmark paper; there are quantile" in told.stderr
+
+
 def test_the_benchmarks_page_tells_what_does_not_hold(tmp_path):
     (tmp_path / "benchmarks.csv").write_text(
         "benchmark,what,value,unit,bound,at_least\n"
