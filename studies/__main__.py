@@ -30,6 +30,8 @@ from confide.ratio import RATIOS
 from studies import attacks_study, default_study, population_study
 from studies.confounding import Rejection, repeat_test
 from studies.coverage import Result, repeat_synthetic
+from studies.default_cells import CELLS
+from studies.default_page import page as default_page_of
 from studies.misses import BIASES, COMPARED, NOISE, TENTHS, Tenth, repeat_misses
 from studies.ratios import RatioError, gaussian_error
 
@@ -156,15 +158,16 @@ def repeat(name: str, base: str, seed: int) -> list[dict[str, Any]]:
 
 
 def default(seeds: int, jobs: int, only: list[str]) -> None:
-    """Compare all methods with plain baselines in every cell, or only the cells and the configurations named."""
-    cells, names = default_study.named(only)
-    old = [row for row in read_csv("default.csv") if row["cell"] not in cells or row["configuration"] not in names]
-    write_csv("default.csv", default_study.in_order(old + default_study.compare_all(seeds, jobs, cells, names)))
+    """Compare methods with rivals in every cell, or only in those named."""
+    old = [row for row in read_csv("default.csv") if only and row["cell"] not in only]
+    places = list(CELLS)
+    rows = old + default_study.compare_all(seeds, jobs, only)
+    write_csv("default.csv", sorted(rows, key=lambda row: places.index(row["cell"])))
 
 
 def default_page() -> str:
     """Return the page made from the repetitions."""
-    return default_study.page(read_csv("default.csv"))
+    return default_page_of(read_csv("default.csv"))
 
 
 def methods(seeds: int, jobs: int, only: list[str]) -> None:

@@ -21,10 +21,10 @@ from confide.effects.nested import Nested
 from confide.exceptions import InfiniteIntervalWarning, RefusalError, TrialAloneWarning
 from confide.methods.registry import method
 from confide.methods.wtcp_dr import WTCPDR
-from confide.paper.comparison import BASELINES, Setting, synthetic_settings
 from confide.paper.oracle_width import oracle_width
 from confide.paper.runs import Task
 from confide.paper.settings import ALPHA, DIGITS, ORACLE
+from confide.paper.synthetic_arms import BASELINES, Setting, synthetic_settings
 from confide.ratio import ClassifierRatio, KernelRatio
 
 if TYPE_CHECKING:

@@ -1,0 +1,161 @@
+"""The page of the study that chose the default, from its table."""
+
+from __future__ import annotations
+
+from statistics import fmean, geometric_mean
+from typing import Any
+
+from scipy import stats
+
+from confide import CounterfactualIntervals
+from confide.paper.oracle_width import oracle_width
+from studies.default_cells import CELLS, CLINIC, FRESH, OBSERVATIONAL, PAPER_OBSERVATIONAL
+from studies.default_study import ALPHA, ARMS, BOTH, ORACLE, RIVALS, TENTHS, configurations
+
+TEST_LEVEL = 0.01
+# The normal quantile of a 95 % interval.
+TWO_SIDED = 1.96
+COMPARED = ("naive", "transfer-centred", "prognostic")
+# Rows of the averaged repetitions, by cell, configuration and arm.
+Table = dict[tuple[str, str, str], dict[str, Any]]
+
+SETTING = f"""\
+*Paper*: the paper's synthetic data, {PAPER_OBSERVATIONAL:,} observational and m trial rows over both arms. *Clinic* \
+and *shop*: generators whose truth is known (`synthetic_clinic`, `synthetic_shop`), with covariates that explain about \
+half of the outcome, unequal and skewed noise, and a hidden cause; {OBSERVATIONAL:,} observational rows over both \
+arms. *Useless table*: the clinic, with the observational outcomes shuffled. All these have {FRESH:,} fresh rows. \
+*STAR*: 400 trial pupils, observational pupils selected by their scores, 1,000 held-out pupils. *NSW*: 300 trial rows, \
+survey respondents as observational controls, no observational treated rows, 145 held-out rows. *Within-study*: people \
+who got by lot the training that they would have chosen are the observational rows; 500 held-out people. α = {ALPHA}, \
+{{seeds}} repetitions of every cell. Made by `make study-default`."""
+RIVALRY = """\
+The fair rivals use the trial alone and lose no row of it: *constant* and *ridge* (on the covariates, penalty p) by \
+full conformal prediction, so that every trial row both fits and calibrates. **Ratio** is the mean width of \
+`prognostic` (mean of both arms) divided by that of the better of the two, both at the level at which they cover just \
+90 % of the fresh rows, over the repetitions in which both have such a level; with the 95 % interval of a paired \
+ratio. Below 1 the large table pays. Widths are those at 90 %, mean of both arms."""
+CANDIDATES = """\
+What `prognostic` chooses among, each alone, and other ways: widths at equal coverage relative to the better rival, \
+geometric mean over the cells, and the largest. A cell and arm is *under-covered* if a one-sided t-test over \
+repetitions rejects coverage ≥ 0.9 at 1 %, divided by the number of cells and arms (Bonferroni)."""
+DIFFICULTY = """\
+Coverage of people by tenths of the true σ(x), from those who are easiest to predict to the hardest, mean of both arms \
+and of all repetitions; exact, given the intervals. The *oracle of the same form* knows the mean and the scale of the \
+observational rows without error and has endless trial rows: what is left is what the hidden cause does to both."""
+
+
+def page(rows: list[dict[str, Any]]) -> str:
+    """Return the page made from the averaged repetitions."""
+    table = {(row["cell"], row["configuration"], row["arm"]): row for row in rows}
+    names = [name for name in configurations() if any((cell, name, ARMS[0]) in table for cell in CELLS)]
+    cells = [cell for cell in CELLS if any((cell, name, BOTH) in table for name in names)]
+    lines = [
+        "# The default method, and the study that chose it",
+        "",
+        SETTING.format(seeds=max(row["repetitions"] for row in rows)),
+        "",
+        *claims(cells, table),
+        "",
+        "## Never worse than the trial alone, and where the large table pays",
+        "",
+        RIVALRY,
+        "",
+        f"| cell | {' | '.join((*RIVALS, *COMPARED))} | coverage of prognostic | ratio |",
+        "| --- " * (len(RIVALS) + len(COMPARED) + 3) + "|",
+        *(against_rivals(cell, table) for cell in cells),
+        "",
+        "## The candidates, and other ways",
+        "",
+        CANDIDATES,
+        "",
+        "| method | under-covered | least coverage | relative width | largest | most infinite |",
+        "| --- " * 6 + "|",
+        *(overall(name, cells, table) for name in names),
+        "",
+        "## Who is missed",
+        "",
+        DIFFICULTY,
+        "",
+    ]
+    for cell in CLINIC:
+        if cell in cells:
+            lines += tenths(cell, table)
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def claims(cells: list[str], table: Table) -> list[str]:
+    """Return in words what the tables show."""
+    worst = max((table[cell, "prognostic", BOTH] for cell in cells), key=upper)
+    arms = [table[cell, "prognostic", arm] for cell in cells for arm in ARMS]
+    lines = [f"The default of `CounterfactualIntervals()` is `{CounterfactualIntervals().method}`. The tables show of"]
+    lines[0] += " `prognostic`:"
+    lines += ["", f"- Under-covered in {sum(map(under_covered, arms))} of {len(arms)} cells and arms."]
+    limit = f"by the upper 95 % limit in the worst cell ({worst['cell']})"
+    lines.append(f"- At equal coverage its mean width is at most {upper(worst):.3f} times the better rival's, {limit}.")
+    lines += [
+        f"- {cell}: {1 - table[cell, 'prognostic', BOTH]['ratio']:.0%} narrower than the better rival."
+        for cell in ("within-study, 30 per arm", "clinic, 30 per arm")
+        if cell in cells
+    ]
+    if "STAR" in cells:
+        mine, old = (table["STAR", name, BOTH]["width"] for name in ("prognostic", "transfer-centred"))
+        lines.append(f"- STAR: width {mine:.4g}, of `transfer-centred` {old:.4g}.")
+    known = "paper, d = 1, m = 250"
+    for arm in ARMS if known in cells else ():
+        width = table[known, "prognostic", arm]["width"]
+        lines.append(f"- {known}, {arm}: width {width:.3f}, {width / oracle_width(arm):.2f} times that of an oracle.")
+    return lines
+
+
+def upper(row: dict[str, Any]) -> float:
+    """Return the upper 95 % limit of a ratio."""
+    return float(row["ratio"] + TWO_SIDED * row["ratio_error"])
+
+
+def under_covered(row: dict[str, Any]) -> bool:
+    """Return whether coverage ≥ 1-α is rejected."""
+    if not row["error"] > 0:
+        return bool(row["coverage"] < 1 - ALPHA)
+    statistic = (row["coverage"] - (1 - ALPHA)) / row["error"]
+    return bool(stats.t.cdf(statistic, row["repetitions"] - 1) < TEST_LEVEL / (len(CELLS) * len(ARMS)))
+
+
+def against_rivals(cell: str, table: Table) -> str:
+    """Return a cell's line: widths, the coverage of the prognostic method, and its ratio to the better rival."""
+    widths = [width(table.get((cell, name, BOTH))) for name in (*RIVALS, *COMPARED)]
+    mine = table[cell, "prognostic", BOTH]
+    low, high = mine["ratio"] - TWO_SIDED * mine["ratio_error"], upper(mine)
+    coverage = f"{mine['coverage']:.3f} ± {mine['error']:.3f}"
+    return f"| {cell} | {' | '.join(widths)} | {coverage} | {mine['ratio']:.3f} ({low:.3f} to {high:.3f}) |"
+
+
+def width(row: dict[str, Any] | None) -> str:
+    """Return the mean width of both arms; of the repetitions without infinite ones, if there are some with."""
+    if row is None:
+        return "refuses"
+    shown = f"{row['width']:.3g}" if row["width"] < 1000 else f"{row['width']:,.0f}"
+    if not row["infinite"]:
+        return shown
+    return f"∞ ({row['infinite']:.0%}; else {shown})" if row["width"] < float("inf") else "∞"
+
+
+def overall(name: str, cells: list[str], table: Table) -> str:
+    """Return a configuration's line over all cells."""
+    mine = [table[cell, name, arm] for cell in cells for arm in ARMS if (cell, name, arm) in table]
+    ratios = [table[cell, name, BOTH]["ratio"] for cell in cells if (cell, name, BOTH) in table]
+    known = [ratio for ratio in ratios if ratio > 0]
+    widths = f"{geometric_mean(known):.3f} | {max(known):.3f}" if known else " | "
+    under = f"{sum(map(under_covered, mine))} of {len(mine)}"
+    least, infinite = min(row["coverage"] for row in mine), max(row["infinite"] for row in mine)
+    return f"| {name} | {under} | {least:.3f} | {widths} | {infinite:.0%} |"
+
+
+def tenths(cell: str, table: Table) -> list[str]:
+    """Return the table of coverage by tenths of difficulty."""
+    lines = [f"### {cell[0].upper()}{cell[1:]}", "", f"| | {' | '.join(map(str, range(1, TENTHS + 1)))} | width |"]
+    lines.append("| --- " * (TENTHS + 2) + "|")
+    for name in ("transfer-centred", "prognostic", ORACLE):
+        rows = [table[cell, name, arm] for arm in ARMS]
+        shares = [f"{fmean(row[f'tenth_{place}'] for row in rows):.3f}" for place in range(1, TENTHS + 1)]
+        lines.append(f"| {name} | {' | '.join(shares)} | {fmean(row['width'] for row in rows):.3g} |")
+    return [*lines, ""]

@@ -1,0 +1,84 @@
+"""The study of the default: its cells, its measures, and that it goes on where it stopped."""
+
+import numpy as np
+import pytest
+
+from studies import default_cells, default_page, default_study
+from studies.default_study import ARMS, BOTH, RIVALS
+
+pytestmark = pytest.mark.paper
+NAMES = [*RIVALS, "transfer", "transfer-centred", "prognostic"]
+
+
+@pytest.fixture
+def quick(monkeypatch, tmp_path):
+    """Few rows and configurations, to keep the test short."""
+    every = default_study.configurations()
+    monkeypatch.setattr(default_study, "configurations", lambda: {name: every[name] for name in NAMES})
+    monkeypatch.setattr(default_study, "KEPT", tmp_path)
+    monkeypatch.setattr(default_cells, "OBSERVATIONAL", 800)
+    monkeypatch.setattr(default_cells, "PAPER_OBSERVATIONAL", 800)
+    monkeypatch.setattr(default_cells, "FRESH", 300)
+
+
+@pytest.mark.usefixtures("quick")
+def test_one_row_per_configuration_and_arm():
+    found = default_study.compare_cell("paper, d = 5, m = 250", 0)
+    assert [(row["configuration"], row["arm"]) for row in found] == [(name, arm) for arm in ARMS for name in NAMES]
+    for row in found:
+        assert 0.7 < row["coverage"] <= 1
+        assert row["infinite"] == 0
+        # More coverage than 0.9 takes more width than 0.9 does.
+        assert (row["width"] >= row["equal_width"]) == (row["coverage"] >= 0.9)
+        assert np.isnan(row["tenth_1"])
+
+
+@pytest.mark.usefixtures("quick")
+def test_coverage_by_tenths_is_that_of_all():
+    for row in default_study.compare_cell("clinic, 75 per arm", 0):
+        tenths = [row[f"tenth_{place}"] for place in range(1, 11)]
+        # Exact given x on one side, counted on the other.
+        assert np.mean(tenths) == pytest.approx(row["coverage"], abs=0.06)
+        if row["configuration"] == RIVALS[0]:
+            assert tenths[0] > tenths[-1] + 0.1
+
+
+@pytest.mark.usefixtures("quick")
+def test_an_arm_without_observational_rows_takes_the_others_or_is_refused():
+    found = {(row["configuration"], row["arm"]): row for row in default_study.compare_cell("NSW", 0)}
+    assert np.isnan(found["transfer", "Y(1)"]["coverage"])
+    for name in ("transfer-centred", "prognostic"):
+        assert np.isfinite(found[name, "Y(1)"]["width"])
+
+
+@pytest.mark.usefixtures("quick")
+def test_repetitions_are_kept_and_a_page_is_made(monkeypatch):
+    cell = "clinic, 75 per arm"
+    rows = default_study.compare_all(2, 1, [cell])
+    monkeypatch.setattr(default_study, "compare_cell", None)
+    np.testing.assert_equal(default_study.compare_all(2, 1, [cell]), rows)
+    table = {(row["configuration"], row["arm"]): row for row in rows}
+    mine, rival = (table[name, BOTH] for name in ("prognostic", table["prognostic", BOTH]["rival"]))
+    assert rival["ratio"] == 1
+    assert (mine["repetitions"], mine["ratio_error"] > 0) == (2, True)
+    page = default_page.page(rows)
+    assert f"| {cell} | " in page
+    assert "### Clinic, 75 per arm" in page
+    with pytest.raises(ValueError, match="'clinc, 75 per arm' is no cell; did you mean"):
+        default_study.compare_all(1, 1, ["clinc, 75 per arm"])
+
+
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize("cell", default_cells.CELLS)
+def test_every_cell_has_two_arms_with_a_trial(cell):
+    settings = default_cells.CELLS[cell](0)
+    assert [each.arm for each in settings] == list(ARMS)
+    assert all(each.trial.any() and len(each.test) for each in settings)
+
+
+def test_a_useless_table_keeps_the_outcomes_but_not_whose_they_are():
+    plain = default_cells.clinic(20, 3)
+    for one, other in zip(plain, default_cells.shuffled(plain, 3), strict=True):
+        np.testing.assert_array_equal(one.y[one.trial], other.y[other.trial])
+        np.testing.assert_array_equal(np.sort(one.y), np.sort(other.y))
+        assert (one.y != other.y).sum() > 1000
