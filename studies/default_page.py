@@ -136,7 +136,7 @@ def width(row: dict[str, Any] | None) -> str:
     shown = f"{row['width']:.3g}" if row["width"] < 1000 else f"{row['width']:,.0f}"
     if not row["infinite"]:
         return shown
-    return f"∞ ({row['infinite']:.0%}; else {shown})" if row["width"] < float("inf") else "∞"
+    return f"∞ ({row['infinite']:.1%}; else {shown})" if row["width"] < float("inf") else "∞"
 
 
 def overall(name: str, cells: list[str], table: Table) -> str:
@@ -147,7 +147,7 @@ def overall(name: str, cells: list[str], table: Table) -> str:
     widths = f"{geometric_mean(known):.3f} | {max(known):.3f}" if known else " | "
     under = f"{sum(map(under_covered, mine))} of {len(mine)}"
     least, infinite = min(row["coverage"] for row in mine), max(row["infinite"] for row in mine)
-    return f"| {name} | {under} | {least:.3f} | {widths} | {infinite:.0%} |"
+    return f"| {name} | {under} | {least:.3f} | {widths} | {infinite:.1%} |"
 
 
 def tenths(cell: str, table: Table) -> list[str]:
