@@ -5,18 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone
-from sklearn.model_selection import KFold, cross_val_predict
+from sklearn.base import BaseEstimator
 
 from confide.base.cache import fit_once
-from confide.models.auto import COMPARISON_ROWS, FOLDS, AutoRegressor
+from confide.models.auto import AutoRegressor
 from confide.models.base_model import learn
 from confide.models.fitting import seeded
-from confide.models.preprocessing import Learner, prepared
+from confide.models.held_out import held_out
+from confide.models.preprocessing import prepared
 
 if TYPE_CHECKING:
     from confide.data.splits import Rows
-    from confide.typing import Floats, Places, Regressor
+    from confide.typing import Floats, Regressor
 
 # With fewer rows the size of errors is not learnt: it is 1 for all.
 LEAST_ROWS = 50
@@ -64,7 +64,7 @@ def learn_prognosis(base: Regressor | str | None, rows: Rows, seed: int) -> Prog
     regression of |error|. The tails are quantiles of the errors in units of σ̂, at 5 and 95 % whatever the level.
     """
     model = learn(base, rows, seed)
-    places, predicted = _held_out(model, rows, seed)
+    places, predicted = held_out(model, rows, seed)
     errors = rows.y[places] - predicted
     sizes = np.abs(errors)
     typical = float(np.median(sizes)) if len(places) >= LEAST_ROWS else 0.0
@@ -79,18 +79,3 @@ def learn_prognosis(base: Regressor | str | None, rows: Rows, seed: int) -> Prog
     reach = np.maximum([-below, above], FLOOR * together) if together > 0 else np.ones(2)
     lower, upper = (reach / reach.mean()).tolist()
     return Prognosis(model, size, centre, (lower, upper))
-
-
-def _held_out(model: Learner, rows: Rows, seed: int) -> tuple[Places, Floats]:
-    """Return the places of some rows, and predictions for them by models that have not seen them.
-
-    The automatic base model has made them when it compared its candidates; any other one is fitted once per fold.
-    """
-    last = model.steps[-1][1]
-    if isinstance(last, AutoRegressor):
-        return last.held_out()
-    places = np.random.default_rng(seed).permutation(len(rows))[:COMPARISON_ROWS]
-    if len(places) < 2 * FOLDS:
-        return places[:0], np.empty(0)
-    folds = KFold(FOLDS, shuffle=True, random_state=seed)
-    return places, np.asarray(cross_val_predict(clone(model), rows.X[places], rows.y[places], cv=folds))

@@ -8,14 +8,12 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.linear_model import RidgeCV
-from sklearn.model_selection import KFold, cross_val_predict
 
 from confide.base.rounding import predictions_off, slack
 from confide.base.validation import suggest
 from confide.conformal.intervals import Intervals, moved_apart
-from confide.models.auto import FOLDS
 from confide.models.base_model import check_base, learn
-from confide.models.fitting import weights_for
+from confide.models.held_out import held_out
 from confide.models.preprocessing import standardised
 
 if TYPE_CHECKING:
@@ -119,13 +117,12 @@ class NormalisedResidual:
     def learn(self, base: Any, rows: Rows, alpha: Level, seed: int) -> Any:  # noqa: ARG002
         """Return the models of the mean and of the size of its error."""
         mean = learn(base, rows, seed)
-        folds = KFold(min(FOLDS, len(rows)), shuffle=True, random_state=seed) if len(rows) > 1 else None
-        if folds is None:
-            held_out = mean.predict(rows.X)
+        places, predicted = held_out(mean, rows, seed)
+        if len(places):
+            rows = rows[places]
         else:
-            weights = weights_for(mean, rows.weight)
-            held_out = cross_val_predict(clone(mean), rows.X, rows.y, cv=folds, params=weights)
-        errors = np.abs(rows.y - held_out)
+            predicted = mean.predict(rows.X)
+        errors = np.abs(rows.y - predicted)
         size = learn(base, replace(rows, y=errors), seed)
         return Columns([mean, size], least=(-np.inf, FLOOR * float(errors.mean()) or 1.0))
 
