@@ -19,7 +19,7 @@ $(READY): requirements-dev.lock pyproject.toml
 
 setup: $(READY) ## Make .venv with the pinned development tools and confide itself
 
-demo: $(READY) ## A real trial, a table that misleads, and what the two give together, on screen
+demo: $(READY) ## A small real trial, a large table of people who chose, and what the two give together, on screen
 	$(BIN)/confide demo
 
 # Tests that share a costly fixture are one group, which one process runs.

@@ -26,6 +26,7 @@ BENCHMARKS = (
     "permutation",
     "persistence",
     "prognostic",
+    "scores",
     "stream",
     "kernel_ratio",
     "recommend",

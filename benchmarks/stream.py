@@ -40,7 +40,7 @@ def main():
     boosting = Transfer(base=HistGradientBoostingRegressor(random_state=0), base_on="centred")
     with tempfile.TemporaryDirectory() as folder:
         files = {rows: _write(Path(folder) / f"{rows}.parquet", pupils, rows) for rows in (ROWS // 10, ROWS)}
-        for name, method in (("the default", "transfer-centred"), ("boosting", boosting)):
+        for name, method in (("transfer-centred", "transfer-centred"), ("boosting", boosting)):
             path = Path(folder) / "model.confide"
             CounterfactualIntervals(method, random_state=0).fit(study).save(path)
             for threads in (1, cores()):

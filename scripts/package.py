@@ -27,13 +27,13 @@ assert importlib.metadata.version("confide") == sys.argv[1]
 assert all(getattr(confide, name) is not None for name in confide.__all__)
 assert importlib.resources.files("confide").joinpath("py.typed").is_file()
 assert published()["table2"]
-for load in (confide.datasets.load_star, confide.datasets.load_nsw):
+for load in (confide.datasets.load_star, confide.datasets.load_nsw, confide.datasets.load_within_study):
     data = load()
     print(f"{load.__name__}: {len(data.observational):,} observational rows, {len(data.trial):,} of the trial")
-    assert len(data.observational) > 1000
+    assert len(data.observational) > 500
 """
 TABLES = ("--observational", "x/observational.csv", "--trial", "x/trial.csv", "--predict", "x/new.csv")
-COLUMNS = ("--treatment", "small", "--outcome", "score", "--id", "pupil")
+COLUMNS = ("--treatment", "mathGrp", "--outcome", "mathPost", "--id", "person")
 
 
 def main() -> None:
@@ -107,11 +107,13 @@ def use(bin_: Path, folder: Path) -> None:
     """Do what a newcomer does, in an empty folder."""
     confide = bin_ / "confide"
     expect("demo" in run(confide, "--help", cwd=folder), "--help names the commands")
-    expect("transfer-centred" in run(confide, "methods", cwd=folder), "`methods` names the default")
+    naming = "import confide; print(confide.CounterfactualIntervals().method)"
+    default = run(bin_ / "python", "-c", naming, cwd=folder).strip()
+    expect(f"\n{default}\n" in f"\n{run(confide, 'methods', cwd=folder)}", "`methods` names the default")
     run(confide, "demo", "--files", "x", cwd=folder)
     run(confide, "run", *TABLES, *COLUMNS, "--out", "intervals.csv", "--save", "model.confide", cwd=folder)
     asked, answered = rows(folder / "x" / "new.csv"), rows(folder / "intervals.csv")
-    expect([row["pupil"] for row in answered] == [row["pupil"] for row in asked], "a row for each that was asked for")
+    expect([row["person"] for row in answered] == [row["person"] for row in asked], "a row for each that was asked for")
     expect(all(float(row["y_1_lower"]) < float(row["y_1_upper"]) for row in answered), "intervals in every row")
     run(confide, "predict", "model.confide", "x/new.csv", "--out", "again.csv", cwd=folder)
     expect(rows(folder / "again.csv") == answered, "the saved model answers the same")

@@ -1,7 +1,7 @@
-"""Make README's picture, docs/pictures/star.png, and the numbers behind it, the CSV files beside it.
+"""Make README's picture, docs/pictures/demo.png, and the numbers behind it, the CSV files beside it.
 
-The pupils and the ways to answer are those of `confide demo`: what observational pupils alone say, what the small trial
-alone says, and what confide says with both, on pupils that none of them has seen.
+The people and the approaches are those of `confide demo`, one row of the picture per data set: what the observational
+table alone says, what the small trial alone says, and what confide says with both, on people that none has seen.
 """
 
 from __future__ import annotations
@@ -17,28 +17,31 @@ import numpy as np
 
 from confide import Intervals, PopulationWarning, plot
 from confide.base.csv_rows import read_rows, write_rows
-from confide.datasets import load_star
-from confide.demo import ALPHA, DRAWS, fitted_ways, held_out
+from confide.datasets.examples import EXAMPLES, Example
+from confide.demo import ALPHA, fitted_ways, held_out
 from confide.diagnostics import Coverage, coverage_report
 from confide.plot.canvas import new_figure, write_png
 
 PICTURES = Path(__file__).parents[1] / "docs" / "pictures"
-CLASSES = {0: "regular class", 1: "small class"}
-# The arm whose pupils are drawn one by one, and the ways that are drawn so.
+# The arm whose people are drawn one by one, and the approaches that are drawn so.
 ARM = 0
-ONE_BY_ONE = ("observational alone", "confide, with both")
-PUPIL = ("score", "point", "lower", "upper")
+ONE_BY_ONE = {
+    "training": ("trial alone, ridge", "confide, with both"),
+    "star": ("observational alone", "confide, with both"),
+}
+PERSON = ("outcome", "point", "lower", "upper")
 DIGITS = 4
 
 
-def measure(draws: int) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Return coverage and width by draw, way and arm, and the intervals of the pupils of the most typical draw."""
-    coverages, pupils = [], []
+def measure(data: str, draws: int) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Return coverage and width by draw, approach and arm, and the intervals of people of the most typical draw."""
+    coverages, people = [], []
     for draw in range(draws):
-        data = load_star(random_state=draw)
-        new, outcomes, labels, _ = held_out(data)
+        drawn = EXAMPLES[data].load(draw)
+        new, outcomes, labels, _ = held_out(drawn)
         mine = labels == ARM
-        for way in fitted_ways(data, draw):
+        for way in fitted_ways(drawn, draw):
+            said = {"data": data, "draw": draw, "way": way.what}
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", PopulationWarning)  # the blind model is asked about others than its own
                 arms = coverage_report(way.model, new, outcomes, labels)
@@ -46,65 +49,84 @@ def measure(draws: int) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
                 points = way.model.predict(new, ARM)
             for arm in arms:
                 numbers = {name: round(getattr(arm, name), DIGITS) for name in ("n", "coverage", "width", "infinite")}
-                coverages.append({"draw": draw, "way": way.what, "treatment": arm.treatment, **numbers})
+                coverages.append({**said, "treatment": arm.treatment, **numbers})
             columns = np.round(np.column_stack([outcomes, points, lower, upper])[mine], DIGITS)
-            pupils += [{"draw": draw, "way": way.what} | dict(zip(PUPIL, row, strict=True)) for row in columns.tolist()]
+            people += [said | dict(zip(PERSON, row, strict=True)) for row in columns.tolist()]
     chosen = typical(coverages)
-    return coverages, [row for row in pupils if row["draw"] == chosen and row["way"] in ONE_BY_ONE]
+    return coverages, [row for row in people if row["draw"] == chosen and row["way"] in ONE_BY_ONE[data]]
 
 
 def typical(coverages: list[dict[str, Any]]) -> int:
-    """Return the draw whose coverages, in the arm that is drawn, are nearest to their means: no looks decide."""
+    """Return the draw whose coverages and widths, in the arm that is drawn, are nearest to their means.
+
+    Both are measured in their standard deviations over draws: no looks decide.
+    """
     draws = sorted({row["draw"] for row in coverages})
     mine = [row for row in coverages if row["treatment"] == ARM]
-    table = np.array([[row["coverage"] for row in mine if row["draw"] == draw] for draw in draws])
-    nearest: int = draws[np.argmin(np.abs(table - table.mean(axis=0)).sum(axis=1))]
+    table = np.array(
+        [[row[name] for row in mine if row["draw"] == draw for name in ("coverage", "width")] for draw in draws]
+    )
+    away = np.abs(table - table.mean(axis=0)) / np.maximum(table.std(axis=0), np.finfo(float).tiny)
+    nearest: int = draws[np.argmin(away.sum(axis=1))]
     return nearest
 
 
 def draw_picture(folder: Path) -> None:
     """Draw the picture from the CSV files."""
-    coverages, pupils = (read_rows(folder / name) for name in ("star.csv", "star-pupils.csv"))
-    figure = new_figure(11, 4)
-    left, middle, right = figure.subplots(1, 3, width_ratios=(1, 1, 0.9))
-    for ax, way in zip((left, middle), ONE_BY_ONE, strict=True):
-        rows = [[row[name] for name in PUPIL] for row in pupils if row["way"] == way]
-        score, point, lower, upper = np.array(rows).T
-        plot.intervals(Intervals(lower, upper), point, score, ax=ax)
-        ax.set_xlabel(f"{len(score)} pupils, in order of the predicted score")
+    coverages, people = (read_rows(folder / name) for name in ("demo.csv", "demo-people.csv"))
+    figure = new_figure(11, 4 * len(EXAMPLES))
+    for axes, (data, example) in zip(
+        figure.subplots(len(EXAMPLES), 3, width_ratios=(1, 1, 0.9)), EXAMPLES.items(), strict=True
+    ):
+        draw_people(axes[:2], example, [row for row in people if row["data"] == data])
+        draw_means(axes[2], example, [row for row in coverages if row["data"] == data])
+    write_png(figure, folder / "demo.png", dpi=100)
+
+
+def draw_people(axes: Any, example: Example, people: list[dict[str, Any]]) -> None:
+    """Draw people one by one, by two approaches, on the same scale."""
+    for ax, way in zip(axes, dict.fromkeys(row["way"] for row in people), strict=True):
+        outcome, point, lower, upper = np.array(
+            [[row[name] for name in PERSON] for row in people if row["way"] == way]
+        ).T
+        plot.intervals(Intervals(lower, upper), point, outcome, ax=ax)
+        ax.set_xlabel(f"{len(outcome)} {example.people}, in order of the predicted score")
         ax.set_title(way)
-    ends = np.array([left.get_ylim(), middle.get_ylim()])
-    for ax in (left, middle):
+    ends = np.array([ax.get_ylim() for ax in axes])
+    for ax in axes:
         ax.set_ylim(ends[:, 0].min(), ends[:, 1].max())
-    left.set_ylabel(f"score in a {CLASSES[ARM]}, 90 % intervals")
+    axes[0].set_ylabel(f"score, {example.arms[ARM]}: 90 % intervals")
+
+
+def draw_means(ax: Any, example: Example, coverages: list[dict[str, Any]]) -> None:
+    """Draw mean coverage against mean width, with the lowest and the highest coverage of a draw."""
     means: dict[str, list[Coverage]] = {}
     for way, treatment in dict.fromkeys((row["way"], row["treatment"]) for row in coverages):
         mine = [row for row in coverages if (row["way"], row["treatment"]) == (way, treatment)]
         shares = [row["coverage"] for row in mine]
         share, width, infinite = (fmean(row[name] for row in mine) for name in ("coverage", "width", "infinite"))
         asked = sum(row["n"] for row in mine)
-        mean = Coverage(CLASSES[treatment], asked, share, min(shares), max(shares), width, infinite)
+        mean = Coverage(example.arms[treatment], asked, share, min(shares), max(shares), width, infinite)
         means.setdefault(way, []).append(mean)
-    plot.coverage(means, ALPHA, ax=right)
-    right.set_xlabel("mean width")
-    right.set_ylabel("coverage on held-out pupils")
-    right.set_title(f"mean of {len({row['draw'] for row in coverages})} draws")
-    write_png(figure, folder / "star.png", dpi=120)
+    plot.coverage(means, ALPHA, ax=ax)
+    ax.set_xlabel("mean width")
+    ax.set_ylabel(f"coverage on held-out {example.people}")
+    ax.set_title(f"mean of {len({row['draw'] for row in coverages})} draws")
 
 
 def main() -> None:
     """Measure, unless the CSV files are to be taken as they are, and draw."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--folder", type=Path, default=PICTURES, help="where the files go")
-    parser.add_argument("--draws", type=int, default=DRAWS, help="draws of trial and held-out pupils")
+    parser.add_argument("--draws", type=int, help="draws of trial and held-out people, instead of the demonstration's")
     parser.add_argument("--draw-only", action="store_true", help="draw from the CSV files that are there")
     arguments = parser.parse_args()
     mpl.rcdefaults()  # the picture is the same whatever the settings of who makes it
     if not arguments.draw_only:
-        coverages, pupils = measure(arguments.draws)
+        found = [measure(data, arguments.draws or example.draws) for data, example in EXAMPLES.items()]
         arguments.folder.mkdir(parents=True, exist_ok=True)
-        write_rows(arguments.folder / "star.csv", coverages, ())
-        write_rows(arguments.folder / "star-pupils.csv", pupils, ())
+        for name, rows in zip(("demo.csv", "demo-people.csv"), zip(*found, strict=True), strict=True):
+            write_rows(arguments.folder / name, [row for each in rows for row in each], ())
     draw_picture(arguments.folder)
 
 

@@ -29,6 +29,8 @@ from studies.default_cells import CELLS, CLINIC
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from numpy.typing import NDArray
+
     from confide.conformal.intervals import Intervals
     from confide.methods.base import ArmEstimator
 
@@ -40,6 +42,10 @@ RIVALS = ("constant, trial alone", "ridge, trial alone")
 ORACLE = "oracle of the same form"
 # Levels among which the width at equal coverage is searched, from the narrowest intervals to the widest.
 LEVELS = (0.4, 0.25, 0.2, 0.15, 0.125, 0.1, 0.08, 0.06, 0.04)
+# Cells with so many times as many repetitions, because widths vary most.
+MORE = {"shop, 30 per arm": 4}
+# A level is used if more than this share of repetitions is finite there.
+MOSTLY = 0.9
 TENTHS = 10
 # Where repetitions are kept, so that the study goes on where it was stopped.
 KEPT = Path(__file__).parents[1] / "build" / "default-study"
@@ -70,8 +76,8 @@ class Outcome:
 
     Attributes
     ----------
-    equal_width : float
-        Mean width at the level at which just 1-α of the test rows are covered.
+    curve : list of pairs of float
+        Coverage and mean width at each of the `LEVELS`.
     tenths : list of float
         If the truth is known, the coverage of the people who are easiest to predict (least σ(x)) to the hardest.
     """
@@ -83,12 +89,14 @@ class Outcome:
     coverage: float
     width: float
     infinite: float
-    equal_width: float
+    curve: list[tuple[float, float]]
     tenths: list[float] = field(default_factory=list)
 
     def row(self) -> dict[str, Any]:
         """Return it as a row of a table."""
         row = asdict(self)
+        for level, (coverage, width) in zip(LEVELS, row.pop("curve"), strict=True):
+            row |= {f"coverage at {level}": coverage, f"width at {level}": width}
         tenths = row.pop("tenths") or [np.nan] * TENTHS
         return row | {f"tenth_{place}": share for place, share in enumerate(tenths, 1)}
 
@@ -106,31 +114,28 @@ def compare_cell(cell: str, seed: int, names: Sequence[str] | None = None) -> li
     return rows
 
 
-def ask(unfitted: ArmEstimator, setting: Setting, seed: int) -> tuple[float, float, float, float, list[float]]:
-    """Return coverage, mean width, share infinite, mean width at equal coverage, and coverage by tenths."""
+def ask(
+    unfitted: ArmEstimator, setting: Setting, seed: int
+) -> tuple[float, float, float, list[tuple[float, float]], list[float]]:
+    """Return coverage, mean width, share infinite, coverage and mean width at other levels, and coverage by tenths."""
     arm = unfitted.set_params(random_state=seed, alpha=ALPHA)
     others = None if setting.others is None else (setting.others.X, setting.others.y)
     try:
         arm.fit(setting.X, setting.y, trial=setting.trial, population=setting.population, others=others)
     except RefusalError:
-        return (*((np.nan,) * 4), [])
+        return np.nan, np.nan, np.nan, [(np.nan, np.nan)] * len(LEVELS), []
     sets = arm.predict_set(setting.test.X)
     hulls = sets.hull()
     tenths = [] if setting.truth is None else by_tenths(setting.truth, setting.test.X, setting.arm, hulls)
     width = float(sets.measure.mean())
-    return float(sets.contains(setting.test.y).mean()), width, float(hulls.infinite.mean()), equal(arm, setting), tenths
+    return float(sets.contains(setting.test.y).mean()), width, float(hulls.infinite.mean()), curve(arm, setting), tenths
 
 
-def equal(arm: ArmEstimator, setting: Setting) -> float:
-    """Return the mean width of the level, between those tried, at which 1-α of the test rows are covered."""
+def curve(arm: ArmEstimator, setting: Setting) -> list[tuple[float, float]]:
+    """Return coverage and mean width at each level."""
     rows = NewRows(setting.test.X, arm.base_)  # predicted once for all levels
     tried = [arm.with_alpha(level).predict_set(rows) for level in LEVELS]
-    finite = [(each.contains(setting.test.y).mean(), each.measure.mean()) for each in tried]
-    finite = [pair for pair in finite if np.isfinite(pair[1])]
-    if not finite:
-        return float("nan")
-    coverage, width = np.array(finite).T
-    return float(np.interp(1 - ALPHA, coverage, width, left=np.nan, right=np.nan))
+    return [(float(each.contains(setting.test.y).mean()), float(each.measure.mean())) for each in tried]
 
 
 def by_tenths(truth: Any, X: Any, arm: str, intervals: Intervals) -> list[float]:
@@ -152,7 +157,8 @@ def compare_all(seeds: int, jobs: int, only: list[str]) -> list[dict[str, Any]]:
     cells = only or list(CELLS)
     folder = KEPT / fingerprint()
     folder.mkdir(parents=True, exist_ok=True)
-    tasks = [(cell, seed, folder) for seed in range(seeds) for cell in cells]
+    tasks = [(cell, seed, folder) for cell in cells for seed in range(seeds * MORE.get(cell, 1))]
+    tasks.sort(key=lambda task: task[1])
     found = Parallel(jobs, verbose=5, batch_size=1)(delayed(repeat)(*task) for task in tasks)
     return summarised([row for part in found for row in part])
 
@@ -196,13 +202,41 @@ class Cell:
         self.names = list(dict.fromkeys(row["configuration"] for row in rows))
         self.rows = {(row["configuration"], row["arm"], row["seed"]): row for row in rows}
         self.seeds = sorted({row["seed"] for row in rows})
-        # Of the two rivals the one that is narrower at equal coverage, on average over repetitions that both have.
-        both = [seed for seed in self.seeds if all(self.equal_width(name, seed) > 0 for name in RIVALS)]
-        self.rival = min(RIVALS, key=lambda name: fmean(self.equal_width(name, seed) for seed in both))
+        one, other = self.equal_widths(RIVALS)
+        if not len(one):
+            raise ValueError(f"{self.cell}: a rival has no width at equal coverage; give LEVELS more room.")
+        self.rival = RIVALS[int(other.mean() < one.mean())]
 
-    def equal_width(self, name: str, seed: int) -> float:
-        """Return the mean of both arms' widths at equal coverage."""
-        return fmean(self.rows[name, arm, seed]["equal_width"] for arm in ARMS)
+    def equal_widths(self, names: Sequence[str]) -> list[NDArray[np.float64]]:
+        """Return for each configuration a value per repetition, whose mean is its mean width at equal coverage.
+
+        Coverage is promised on average over repetitions. So one level is sought for all of them, at which the mean
+        coverage (of both arms) is just 1-α, between two neighbours of `LEVELS`. A repetition that covers less than that
+        by chance, or more, is narrower or wider by chance: to each width is added what the missing coverage costs by
+        the slope of mean width in mean coverage, which keeps the mean, and makes its error that of a width at
+        equal coverage. Only repetitions count in which no configuration is infinite at its two levels. Empty if a
+        configuration refuses an arm, or covers too little at every level at which it is finite as a rule.
+        """
+        curves, kept = [], np.ones(len(self.seeds), dtype=bool)
+        for name in names:
+            coverage, width = self.curves(name)
+            usable = np.flatnonzero(np.isfinite(width).mean(axis=0) > MOSTLY)
+            above = int(np.searchsorted(coverage[:, usable].mean(axis=0), 1 - ALPHA))
+            if not 0 < above < len(usable):
+                return [np.empty(0)] * len(names)
+            two = usable[above - 1 : above + 1]
+            curves.append((coverage[:, two], width[:, two]))
+            kept &= np.isfinite(width[:, two]).all(axis=1)
+        return [_at_equal_coverage(coverage[kept], width[kept]) for coverage, width in curves]
+
+    def curves(self, name: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return coverage and width of each repetition at each level, means of both arms."""
+        rows = [[self.rows[name, arm, seed] for arm in ARMS] for seed in self.seeds]
+        coverage, width = (
+            np.array([[fmean(row[f"{what} at {level}"] for row in pair) for level in LEVELS] for pair in rows])
+            for what in ("coverage", "width")
+        )
+        return coverage, width
 
     def summary(self, name: str, arm: str) -> dict[str, Any]:
         """Return the averages of a configuration; empty if it refuses the arm."""
@@ -236,16 +270,23 @@ class Cell:
     def ratio(self, name: str) -> tuple[float, float, int]:
         """Return the ratio of mean widths at equal coverage to the rival's, its error, and the number of repetitions.
 
-        Over the repetitions in which both have such a width, with the standard error of a ratio of paired means.
+        The error is that of a ratio of paired means.
         """
-        pairs = np.array([(self.equal_width(name, seed), self.equal_width(self.rival, seed)) for seed in self.seeds])
-        pairs = pairs[np.isfinite(pairs).all(axis=1)]
-        if len(pairs) < 2:
-            return np.nan, np.nan, len(pairs)
-        mine, theirs = pairs.T
+        mine, theirs = self.equal_widths([name, self.rival])
+        if len(mine) < 2:
+            return np.nan, np.nan, len(mine)
         ratio = mine.mean() / theirs.mean()
-        error = (mine - ratio * theirs).std(ddof=1) / len(pairs) ** 0.5 / theirs.mean()
-        return float(ratio), float(error), len(pairs)
+        error = (mine - ratio * theirs).std(ddof=1) / len(mine) ** 0.5 / theirs.mean()
+        return float(ratio), float(error), len(mine)
+
+
+def _at_equal_coverage(coverage: NDArray[np.float64], width: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return widths of repetitions between two levels, less what they cover too much, or more what too little."""
+    (least, most), (narrow, wide) = coverage.mean(axis=0), width.mean(axis=0)
+    share = (1 - ALPHA - least) / (most - least)
+    slope = (wide - narrow) / (most - least)
+    between: NDArray[np.float64] = width @ [1 - share, share] + slope * (1 - ALPHA - coverage @ [1 - share, share])
+    return between
 
 
 @cache

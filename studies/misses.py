@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 # The configurations: name, method and parameters.
 COMPARED: dict[str, tuple[str, dict[str, Any]]] = {
+    "prognostic": ("prognostic", {}),
     "transfer-centred": ("transfer-centred", {}),
     "transfer": ("transfer", {}),
     'transfer, conformity_score="normalised"': ("transfer", {"conformity_score": "normalised"}),

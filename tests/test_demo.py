@@ -1,39 +1,48 @@
 """The demonstration says what the data show."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from confide import METHODS, CounterfactualIntervals, stack
 from confide import demo as story
-from confide.datasets import load_star
-from confide.demo import ALPHA, star_story
+from confide.datasets.examples import EXAMPLES
+from confide.demo import ALPHA, story_of
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("story")]
 
 
 @pytest.fixture(scope="module")
 def draws():
-    """Two draws of the pupils, by their seed."""
-    return {seed: story._draw(seed).story for seed in (2, 3)}
+    """Two draws of the people, by their seed."""
+    return {seed: story.draw_of(EXAMPLES["training"], seed).story for seed in (2, 3)}
 
 
-def test_the_numbers_are_means_over_draws_of_the_pupils(draws):
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_an_example_names_the_columns_of_its_data(name):
+    example = EXAMPLES[name]
+    data = example.load(0)
+    assert (example.treatment, example.outcome) == (data.treatment, data.outcome)
+    assert sorted(set(data.trial[data.treatment].to_pylist())) == [0, 1]
+
+
+def test_the_numbers_are_means_over_draws_of_the_people(draws):
     one = draws[3]
-    data = load_star(random_state=3)
+    data = EXAMPLES["training"].load(3)
     assert (one.observational, one.trial, one.held_out) == tuple(map(len, (data.observational, data.trial, data.test)))
-    small, score = (data.test[name].to_numpy() for name in ("small", "score"))
-    assert one.true == pytest.approx(score[small == 1].mean() - score[small == 0].mean())
-    model = CounterfactualIntervals("naive", alpha=ALPHA, random_state=3)
-    model.fit(*stack(data.observational, data.trial, treatment="small", outcome="score"))
-    new = data.test.drop_columns(["small", "score"])
-    inside = model.predict_interval(new, treatment=small).contains(score)
-    assert one.lines[1].coverage == pytest.approx([inside[small == arm].mean() for arm in (0, 1)])
+    got, score = (data.test[name].to_numpy() for name in ("mathGrp", "mathPost"))
+    assert one.true == pytest.approx(score[got == 1].mean() - score[got == 0].mean())
+    model = CounterfactualIntervals(alpha=ALPHA, random_state=3)
+    model.fit(*stack(data.observational, data.trial, treatment="mathGrp", outcome="mathPost"))
+    new = data.test.drop_columns(["mathGrp", "mathPost"])
+    inside = model.predict_interval(new, treatment=got).contains(score)
+    assert one.lines[-1].coverage == pytest.approx([inside[got == arm].mean() for arm in (0, 1)])
 
 
-def test_each_draw_is_told_and_enters_the_means(draws, monkeypatch):
-    monkeypatch.setattr(story, "DRAWS", 2)
+def test_each_draw_is_told_and_enters_the_means(draws):
     steps = []
-    told, first = star_story(1, steps.append)
+    told, first = story_of(replace(EXAMPLES["training"], draws=2), 1, steps.append)
     assert steps == [1, 1]
     assert first.story == draws[2]
     for number, line in enumerate(told.lines):
@@ -42,4 +51,4 @@ def test_each_draw_is_told_and_enters_the_means(draws, monkeypatch):
         np.testing.assert_allclose(line.width, np.mean([each.width for each in mine], axis=0))
     assert told.claimed == pytest.approx(np.mean([each.claimed for each in draws.values()]))
     assert told.lines[0].promise.exists is False
-    assert told.lines[2].promise == METHODS["transfer-centred"].promise
+    assert told.lines[-1].promise == METHODS["prognostic"].promise

@@ -183,7 +183,7 @@ def test_wcp_gets_the_population_of_all_arms():
         (
             {},
             {"treatment": np.where(TRIAL & (TREATMENT == 1), 0, TREATMENT)},
-            "treatment 1: Transfer needs at least 1 trial",
+            "treatment 1: Prognostic needs at least 1 trial",
         ),
         (
             {"method": "transfer"},

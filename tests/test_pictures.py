@@ -9,6 +9,7 @@ import pytest
 from PIL import Image
 
 from confide.base.csv_rows import read_rows
+from confide.datasets.examples import EXAMPLES
 from pages import ROOT
 
 pytestmark = pytest.mark.docs
@@ -28,22 +29,26 @@ def numbers(rows, names):
 
 
 def test_the_committed_numbers_are_what_the_script_gives(tmp_path):
-    """Of one draw: all six take longer than a test may."""
+    """Of one draw of each: all take longer than a test may."""
     draw(tmp_path, "--draws", "1")
-    found = read_rows(tmp_path / "star.csv")
-    kept = [row for row in read_rows(PICTURES / "star.csv") if row["draw"] == 0]
-    assert [(row["way"], row["treatment"]) for row in found] == [(row["way"], row["treatment"]) for row in kept]
+    found = read_rows(tmp_path / "demo.csv")
+    kept = [row for row in read_rows(PICTURES / "demo.csv") if row["draw"] == 0]
+    said = ("data", "way", "treatment")
+    assert [[row[name] for name in said] for row in found] == [[row[name] for name in said] for row in kept]
     names = ("n", "coverage", "width", "infinite")
     np.testing.assert_allclose(numbers(found, names), numbers(kept, names), rtol=1e-3)
-    assert (tmp_path / "star.png").read_bytes().startswith(b"\x89PNG")
+    assert (tmp_path / "demo.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_the_pupils_are_those_of_the_coverage():
-    """The CSV of single pupils has the coverage and the width that the other CSV says of their draw."""
-    coverages, pupils = (read_rows(PICTURES / name) for name in ("star.csv", "star-pupils.csv"))
-    (draw_,) = {row["draw"] for row in pupils}
-    for way in dict.fromkeys(row["way"] for row in pupils):
-        score, lower, upper = numbers([row for row in pupils if row["way"] == way], ("score", "lower", "upper")).T
+@pytest.mark.parametrize("data", EXAMPLES)
+def test_the_people_are_those_of_the_coverage(data):
+    """The CSV of single people has the coverage and the width that the other CSV says of their draw."""
+    coverages, people = (
+        [row for row in read_rows(PICTURES / name) if row["data"] == data] for name in ("demo.csv", "demo-people.csv")
+    )
+    (draw_,) = {row["draw"] for row in people}
+    for way in dict.fromkeys(row["way"] for row in people):
+        score, lower, upper = numbers([row for row in people if row["way"] == way], ("outcome", "lower", "upper")).T
         (said,) = [row for row in coverages if (row["draw"], row["way"], row["treatment"]) == (draw_, way, 0)]
         assert len(score) == said["n"]
         assert np.mean((lower <= score) & (score <= upper)) == pytest.approx(said["coverage"], abs=1e-4)
@@ -51,38 +56,47 @@ def test_the_pupils_are_those_of_the_coverage():
 
 
 def test_the_committed_picture_is_drawn_from_the_committed_numbers(tmp_path):
-    for name in ("star.csv", "star-pupils.csv"):
+    for name in ("demo.csv", "demo-people.csv"):
         (tmp_path / name).write_bytes((PICTURES / name).read_bytes())
     draw(tmp_path, "--draw-only")
     old, new = (
-        np.asarray(Image.open(folder / "star.png").convert("L"), dtype=float) for folder in (PICTURES, tmp_path)
+        np.asarray(Image.open(folder / "demo.png").convert("L"), dtype=float) for folder in (PICTURES, tmp_path)
     )
     assert old.shape == new.shape
     assert np.mean(np.abs(old - new)) < 2  # of 255: another version of matplotlib may move a letter, not a bar
 
 
 def test_the_picture_is_small_and_opaque():
-    path = PICTURES / "star.png"
-    assert path.stat().st_size < 150_000
+    path = PICTURES / "demo.png"
+    assert path.stat().st_size < 250_000
     picture = Image.open(path).convert("RGBA")
     assert np.asarray(picture)[..., 3].min() == 255
 
 
 def test_readme_describes_the_picture_as_it_is():
-    alt = re.search(r"!\[(.*?)\]\(docs/pictures/star\.png\)", README)[1]
-    pupils = read_rows(PICTURES / "star-pupils.csv")
+    alt = re.search(r"!\[(.*?)\]\(docs/pictures/demo\.png\)", README)[1]
+    rows, means = read_rows(PICTURES / "demo-people.csv"), {}
     outside = {
-        way: sum(not row["lower"] <= row["score"] <= row["upper"] for row in pupils if row["way"] == way)
-        for way in ("observational alone", "confide, with both")
+        (data, way): sum(not each["lower"] <= each["outcome"] <= each["upper"] for each in mine)
+        for data, way in dict.fromkeys((row["data"], row["way"]) for row in rows)
+        if (mine := [row for row in rows if (row["data"], row["way"]) == (data, way)])
     }
-    assert f"{len(pupils) // 2} pupils" in alt
-    assert f"alone {outside['observational alone']} scores lie outside" in alt
-    assert f"together {outside['confide, with both']} do" in alt
-    means = {}
-    for row in read_rows(PICTURES / "star.csv"):
-        means.setdefault((row["way"], row["treatment"]), []).append(row["coverage"])
-    means = {key: np.mean(values) for key, values in means.items()}
-    blind = [round(100 * means["observational alone", arm]) for arm in (0, 1)]
-    assert f"alone cover {blind[0]} and {blind[1]} %" in alt
-    others = [mean for (way, _), mean in means.items() if way != "observational alone"]
+    for data, people in (("training", "people"), ("star", "pupils")):
+        assert f"{sum(row['data'] == data for row in rows) // 2} {people}" in alt
+    assert f"By ridge on the trial alone {outside['training', 'trial alone, ridge']} scores lie outside" in alt
+    assert f"with both tables {outside['training', 'confide, with both']} do" in alt
+    assert f"From observational data alone {outside['star', 'observational alone']} scores lie outside" in alt
+    assert f"with both {outside['star', 'confide, with both']} do" in alt
+    for row in read_rows(PICTURES / "demo.csv"):
+        means.setdefault((row["data"], row["way"]), {}).setdefault(row["treatment"], []).append(
+            (row["coverage"], row["width"])
+        )
+    means = {key: np.mean([np.mean(each, axis=0) for each in arms.values()], axis=0) for key, arms in means.items()}
+    narrower = 1 - means["training", "confide, with both"][1] / means["training", "trial alone, ridge"][1]
+    assert f"{100 * narrower:.0f} % narrower" in alt
+    share = means["star", "observational alone"][0]
+    assert f"alone cover {100 * share:.0f} %" in alt
+    for way in ("observational alone", "trial alone, ridge", "trial alone, half fits", "confide, with both"):
+        assert f"{100 * means['training', way][0]:.0f} % at {means['training', way][1]:.1f} points" in README
+    others = [mean[0] for (data, way), mean in means.items() if data == "star" and way != "observational alone"]
     assert all(round(100 * mean) in (90, 91) for mean in others)

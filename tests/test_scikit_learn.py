@@ -15,7 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 from sklearn.utils.metadata_routing import MetadataRequest
 
-from confide import CounterfactualIntervals, Naive, Transfer
+from confide import CounterfactualIntervals, Naive, Prognostic, Transfer
 from helpers import arm_rows, study_arrays
 
 FOLDS = KFold(3, shuffle=True, random_state=0)
@@ -113,7 +113,7 @@ def test_a_pipeline_as_base():
     model = CounterfactualIntervals(base=base, random_state=0).fit(X, y, treatment, trial)
     np.testing.assert_array_equal(
         model.predict_interval(X, 1),
-        CounterfactualIntervals(Transfer(base=base, base_on="centred"), random_state=0)
+        CounterfactualIntervals(Prognostic(base=base), random_state=0)
         .fit(X, y, treatment, trial)
         .predict_interval(X, 1),
     )

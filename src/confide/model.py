@@ -69,7 +69,7 @@ class CounterfactualIntervals(Labelled, BaseEstimator):
 
     Parameters
     ----------
-    method : str or arm estimator, default "transfer-centred"
+    method : str or arm estimator, default "prognostic"
         A name in ``METHODS``, or an unfitted arm estimator, which is cloned for each arm.
     alpha : float, default None
         Miscoverage level of the outcome intervals and of the effect intervals. None keeps the estimator's own
@@ -129,7 +129,7 @@ class CounterfactualIntervals(Labelled, BaseEstimator):
 
     def __init__(
         self,
-        method: str | ArmEstimator = "transfer-centred",
+        method: str | ArmEstimator = "prognostic",
         alpha: Level | None = None,
         effect: str = "bonferroni",
         arm_alpha: Level | None = None,

@@ -229,21 +229,21 @@ def test_the_demo_tells_the_story_and_what_to_look_at(tmp_path, confide, monkeyp
     assert (status, err) == (0, "")
     assert names(tmp_path) == ["report.html"]
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
-    assert "<title>Intervals for 1,000 individuals</title>" in page
-    assert "On 1,000 pupils who are neither in the trial nor in the observational table." in page
-    for name in ("naive", "transfer-centred", "pooled-dr", "wcp"):
+    assert "<title>Intervals for 500 individuals</title>" in page
+    assert "On 500 people who are neither in the trial nor in the observational table." in page
+    for name in ("naive", "prognostic", "pooled-dr", "wcp"):
         assert f'<th scope="row">{name}' in page
     assert "report.html, in a browser" in out
-    for what in ("observational alone", "trial alone", "confide, with both", "≥ 90 %", "nothing"):
+    for what in ("observational alone", "trial alone, ridge", "confide, with both", "≥ 90 %", "nothing"):
         assert what in out
 
 
 def test_the_demo_writes_its_files_without_telling_the_story(tmp_path, confide, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    told = json.loads(confide("demo", "--files", "pupils/again", "--json")[1])
+    told = json.loads(confide("demo", "--files", "pupils/again", "--data", "star", "--json")[1])
     assert list(told["files"].values())[1:] == [400, 1000]
-    monkeypatch.setattr(story, "star_story", None)
-    status, out, err = confide("demo", "--files", "pupils/")
+    monkeypatch.setattr(story, "story_of", None)
+    status, out, err = confide("demo", "--files", "pupils/", "--data", "star")
     assert (status, err) == (0, "")
     assert names(tmp_path) == ["pupils"]
     assert names(tmp_path / "pupils") == ["again", "new.csv", "observational.csv", "trial.csv"]
@@ -280,7 +280,7 @@ def test_the_base_model_the_score_and_the_covariates_are_chosen(confide):
     ("options", "line"),
     [
         (["--base", "rigde"], "base 'rigde' is unknown; did you mean ridge?"),
-        (["--conformity-score", "cqr"], "base_on='centred' takes absolute residuals"),
+        (["--conformity-score", "cqr"], "prognostic takes absolute residuals"),
         (["--covariates", "age,height"], "has no column height"),
         (["--control", "plaecbo"], "control 'plaecbo' is not a treatment; did you mean placebo?"),
     ],

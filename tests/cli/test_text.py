@@ -18,6 +18,7 @@ from confide.cli.text import (
 )
 from confide.compare import Compared
 from confide.data.encoding import CategoryColumn, NumberColumn
+from confide.datasets.examples import EXAMPLES
 from confide.demo import Line, Story
 from confide.diagnostics import Coverage
 from confide.diagnostics.confounding_test import ConfoundingTest
@@ -97,7 +98,7 @@ def story(widths, coverage=(0.78, 0.9)):
 
 def test_the_story_has_its_numbers():
     told = story({"observational alone": (90, 95), "trial alone": (120.0, 100.0), "with both": (108.4, 99.0)})
-    text = shown(*story_parts(told), width=80)
+    text = shown(*story_parts(EXAMPLES["star"], told), width=80)
     row = next(line for line in text.splitlines() if "with both" in line)
     assert row.split()[2:] == ["78%", "108", "90%", "99", "≥", "90", "%"]
     for what in ("1,234", "400", "1,000", "58 points", "it is 11", "6 draws"):
@@ -105,12 +106,11 @@ def test_the_story_has_its_numbers():
 
 
 def test_the_story_says_what_its_numbers_say():
-    gain = closing(story({"observational": (90, 95), "trial": (120.0, 100.0), "both": (108.0, 99.0)}))
-    assert "many and mislead" in gain
-    assert "narrower than the trial's alone, by 10% and 1%" in gain
-    none = closing(story({"observational": (90, 95), "trial": (120.0, 100.0), "both": (108.0, 101.0)}, (0.95, 0.95)))
-    assert "not narrower throughout" in none
-    assert "happened to do well" in none
+    lines = {"observational": (90, 95), "split": (150.0, 160.0), "ridge": (120.0, 100.0)}
+    gain = closing(story({**lines, "both": (109.0, 100.0)}))
+    assert "alone is right for 78% to 90%" in gain
+    assert "5% narrower than the better of the trial's alone" in gain
+    assert "intervals are not narrower" in closing(story({**lines, "both": (120.0, 101.0)}))
 
 
 def test_which_columns_are_covariates():
@@ -123,12 +123,14 @@ def test_which_columns_are_covariates():
 
 
 def test_what_to_type_next():
-    look, files, run, _ = after_story("page.html").splitlines()
+    look, files, run, _, other = after_story("page.html", "star", EXAMPLES["star"]).splitlines()
     assert look.startswith("  page.html, in a browser")
-    assert files == "  confide demo --files star"
+    assert files == "  confide demo --files star --data star"
     assert run.startswith("  confide run --observational star/observational.csv")
+    assert other == "  confide demo --data training"
+    assert "  confide demo --files training\n" in after_story("page.html", "training", EXAMPLES["training"])
     written = {f"my/pupils/{name}.csv": count for name, count in (("observational", 1234), ("trial", 400), ("new", 9))}
-    lines = file_lines(written).splitlines()
+    lines = file_lines(written, EXAMPLES["star"]).splitlines()
     assert lines[0] == "my/pupils/observational.csv: 1,234 pupils picked by their scores"
     assert lines[2] == "my/pupils/new.csv: 9 pupils to answer for"
     assert lines[-2].startswith("  confide run --observational my/pupils/observational.csv")

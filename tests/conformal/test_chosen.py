@@ -86,7 +86,7 @@ def test_the_rank_of_the_quantile_is_in_the_band(alpha):
         assert 1 <= first <= last <= m
         if (rank := rank_of(Fraction(alpha), m)) <= m:
             assert first <= rank <= last
-    assert band_of(0.1, 99) == (70, 97)
+    assert band_of(0.1, 99) == (50, 97)
 
 
 def share_covered(views, y, penalties, alpha, solve):

@@ -6,7 +6,6 @@ from scipy import stats
 
 from confide import CounterfactualIntervals, stack
 from confide.datasets import load_star
-from confide.datasets.star import write_star
 
 
 def scores(table, small):
@@ -101,8 +100,8 @@ def test_bad_arguments_are_named(argument, message):
 
 
 def test_the_pupils_as_files(tmp_path):
-    written = write_star(str(tmp_path / "deep" / "star"), 0)
     data = load_star(random_state=0)
+    written = data.write(str(tmp_path / "deep" / "star"), "pupil")
     parts = {
         name: csv.read_csv(tmp_path / "deep" / "star" / f"{name}.csv") for name in ("observational", "trial", "new")
     }

@@ -434,10 +434,10 @@ ONE_WIDTH = "All intervals have one width: if errors are larger for some people 
     ("arm", "remedy"),
     [
         (Naive(**FAST), "Where that matters, conformity_score='normalised' lets"),
-        (Transfer(**FAST), "transfer with conformity_score='normalised' and base_on='grounded' lets"),
+        (Transfer(**FAST), "matters, prognostic lets"),
         (
             Transfer(**FAST, base_on="centred"),
-            "transfer with conformity_score='normalised' and base_on='grounded' lets",
+            "matters, prognostic lets",
         ),
         (Transfer(**FAST, base_on="grounded"), "Where that matters, conformity_score='normalised' lets"),
         (PooledDR(**FAST, ratio=LOGISTIC), "pooled-dr with conformity_score='normalised' and base_on='grounded' lets"),

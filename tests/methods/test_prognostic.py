@@ -7,7 +7,7 @@ from sklearn.linear_model import LinearRegression
 
 from confide import CounterfactualIntervals, Prognostic, Study, Transfer, TrialAloneWarning, load
 from confide.data.splits import Rows
-from confide.methods.prognostic import FEW_ROWS, PREFERENCE, Candidate
+from confide.methods.prognostic import EVENNESS, FEW_ROWS, PRICE, SYMMETRY, Candidate
 from confide.models.prognosis import Prognosis, learn_prognosis
 from decision import assert_covers
 from helpers import arm_rows, study_arrays
@@ -180,9 +180,25 @@ def test_few_rows_have_fewer_candidates_by_their_number_alone():
     assert enough.candidates_[2:] == [
         Candidate(features, scale) for features in ("offset", "slope") for scale in ("observational", "root")
     ]
-    assert enough.handicaps_ == [1, PREFERENCE, 1, PREFERENCE, 1, PREFERENCE]
+    price = 1 + PRICE / np.sum(trial)
+    one = [price, EVENNESS * price]
+    np.testing.assert_allclose(enough.handicaps_, [1, price, *one, *one])
     tails = Prognostic(base=Fixed(), features="slope", scale="root", tails="auto", random_state=0)
-    assert tails.fit(X, y, trial=trial).handicaps_ == [1, PREFERENCE]
+    assert tails.fit(X, y, trial=trial).handicaps_ == [1, SYMMETRY]
+
+
+def test_a_person_unlike_all_others_has_no_interval_unlike_all_others():
+    """A value that is rare in the large table and missing in the trial: ridge would follow it wherever it goes."""
+    X, y, trial, new, _ = people(600, 60, 5)
+    rare = np.zeros(len(X))
+    rare[:2] = 1
+    wild = np.vstack([new[:20], [[0.0, 40.0]]])
+    arm = Prognostic(random_state=0).fit(np.column_stack([X, rare]), y, trial=trial)
+    assert Candidate("ridge") in arm.candidates_
+    plain, rare = (arm.predict_interval(np.column_stack([wild, np.full(len(wild), value)])).width for value in (0, 1))
+    usual = plain[:-1].max()
+    assert plain[-1] < 5 * usual
+    assert rare[:-1].max() < 5 * usual
 
 
 def test_answers_keep_within_declared_bounds():

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import special, stats
 
 from studies import default_cells, default_page, default_study
 from studies.default_study import ARMS, BOTH, RIVALS
@@ -28,8 +29,9 @@ def test_one_row_per_configuration_and_arm():
     for row in found:
         assert 0.7 < row["coverage"] <= 1
         assert row["infinite"] == 0
-        # More coverage than 0.9 takes more width than 0.9 does.
-        assert (row["width"] >= row["equal_width"]) == (row["coverage"] >= 0.9)
+        assert (row["coverage at 0.1"], row["width at 0.1"]) == (row["coverage"], row["width"])
+        widths = [row[f"width at {level}"] for level in default_study.LEVELS]
+        assert widths == sorted(widths)
         assert np.isnan(row["tenth_1"])
 
 
@@ -49,6 +51,52 @@ def test_an_arm_without_observational_rows_takes_the_others_or_is_refused():
     assert np.isnan(found["transfer", "Y(1)"]["coverage"])
     for name in ("transfer-centred", "prognostic"):
         assert np.isfinite(found[name, "Y(1)"]["width"])
+
+
+def repetitions(factors, infinite=(), seeds=200, own=0.0, rng=0):
+    """Return a cell whose widths at a level are z(level)·factor·(1 + a draw's luck), with some luck of its own each."""
+    rows, rng = [], np.random.default_rng(rng)
+    for seed in range(seeds):
+        for arm in ARMS:
+            luck = rng.normal() / 10
+            for name, factor in zip((*RIVALS, "mine"), factors, strict=True):
+                row = {"cell": "c", "configuration": name, "arm": arm, "seed": seed}
+                lucky = 1 + luck + own * rng.normal()
+                for level in default_study.LEVELS:
+                    reach = -special.ndtri(level / 2) * lucky
+                    endless = (name, seed, level) in infinite or (name, level) in infinite
+                    row[f"coverage at {level}"] = 1 - 2 * special.ndtr(-reach)
+                    row[f"width at {level}"] = np.inf if endless else factor * reach
+                rows.append(row)
+    return default_study.Cell(rows)
+
+
+def test_widths_at_equal_coverage_leave_out_luck():
+    """Methods that differ by a factor and share their luck have just that ratio; one alone, nearly its true width."""
+    cell = repetitions((3.0, 2.0, 1.5))
+    assert cell.rival == RIVALS[1]
+    ratio, error, common = cell.ratio("mine")
+    assert (ratio, error, common) == (pytest.approx(0.75), pytest.approx(0, abs=1e-12), 200)
+    (widths,) = cell.equal_widths(["mine"])
+    # Coverage is concave in the reach, so a random one must reach a little farther on average.
+    assert widths.mean() == pytest.approx(1.5 * stats.norm.isf(0.05), rel=0.02)
+    assert widths.std() < 0.2 * 1.5 * stats.norm.isf(0.05) / 10
+
+
+def test_only_repetitions_that_are_infinite_at_the_levels_used_are_left_out():
+    some = [("mine", 3, 0.1), ("mine", 4, 0.04), ("mine", 0.06)]
+    assert repetitions((3.0, 2.0, 1.5), infinite=some).ratio("mine")[2] == 199
+    refusing = repetitions((3.0, 2.0, np.nan))
+    assert np.isnan(refusing.ratio("mine")[0])
+    with pytest.raises(ValueError, match="no width at equal coverage"):
+        repetitions((np.nan, 2.0, 1.5))
+
+
+def test_the_error_of_a_ratio_is_its_spread_over_studies():
+    found = np.array([repetitions((3.0, 2.0, 1.5), seeds=40, own=0.1, rng=rng).ratio("mine")[:2] for rng in range(60)])
+    ratios, errors = found.T
+    assert ratios.mean() == pytest.approx(0.75, abs=4 * ratios.std() / 60**0.5)
+    assert 0.7 < errors.mean() / ratios.std(ddof=1) < 1.4
 
 
 @pytest.mark.usefixtures("quick")

@@ -40,6 +40,7 @@ def test_misses_fall_where_the_page_says(bias):
     for name in ("transfer-centred", "transfer"):
         assert np.mean(coverages(found[name], TENTHS)) < 0.75
         assert np.mean(coverages(found[name], 1)) > 0.97
+    assert min(np.mean(coverages(found["prognostic"], tenth)) for tenth in (1, TENTHS)) > 0.8
     easiest = np.mean(coverages(found['transfer, conformity_score="normalised"'], 1))
     assert easiest < 0.7 if bias else easiest > 0.8
     one_width, grounded = (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -15,52 +15,68 @@ from confide.cli.console import (
     waiting,
 )
 
+if TYPE_CHECKING:
+    from confide.datasets.examples import Example
+
 
 @app.command(short_help="An example on a real trial.")
 def demo(
+    data: Annotated[
+        str,
+        typer.Option(
+            help="Which data: training (a small trial, to which the large table adds much) or star (a large table "
+            "that misleads, and adds little)."
+        ),
+    ] = "training",
     files: Annotated[
         str | None,
-        typer.Option(help="Only write these pupils into this folder, as CSV files for the other commands."),
+        typer.Option(help="Only write these people into this folder, as CSV files for the other commands."),
     ] = None,
     page: Annotated[
-        str | None, typer.Option("--report", help="Output file for the report on these pupils; by default report.html.")
+        str | None, typer.Option("--report", help="Output file for the report on these people; by default report.html.")
     ] = None,
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
-    """Show an example on real pupils: what observational data claim, what the trial gives, what confide gives."""
+    """Show an example on real people: what observational data claim, what the trial gives, what confide gives."""
+    from confide.datasets.examples import EXAMPLES
+
+    if data not in EXAMPLES:
+        from confide.base.validation import suggest
+
+        raise typer.BadParameter(f"--data {data!r} is unknown; {suggest(data, EXAMPLES)}")
+    example = EXAMPLES[data]
     if files is not None:
         if page is not None:
-            raise typer.BadParameter("--files only writes the pupils: leave out --report.")
-        _write_demo(files, seed, as_json=as_json)
+            raise typer.BadParameter("--files only writes the data: leave out --report.")
+        _write_demo(files, example, seed, as_json=as_json)
         return
     page = page or "report.html"
     check_outputs(report=page)
     from confide.cli.text import after_story, console, story_parts
-    from confide.demo import DRAWS, report_star, star_story
+    from confide.demo import report_on, story_of
 
-    with progress("draws", DRAWS) as advance:
-        story, first = star_story(seed, advance)
+    with progress("draws", example.draws) as advance:
+        story, first = story_of(example, seed, advance)
     with notes(), waiting("writing the report"):
-        report_star(page, first, seed)
+        report_on(page, example, first, seed)
     if as_json:
         print_json(story)
         return
-    for part in story_parts(story):
+    for part in story_parts(example, story):
         console().print(part, highlight=False)
-    typer.echo(after_story(page))
+    typer.echo(after_story(page, data, example))
 
 
-def _write_demo(folder: str, seed: int, *, as_json: bool) -> None:
-    """Write the pupils of the demonstration into a folder, and list the files."""
+def _write_demo(folder: str, example: Example, seed: int, *, as_json: bool) -> None:
+    """Write the people of the demonstration into a folder, and list the files."""
     from confide.cli.text import file_lines
-    from confide.datasets.star import write_star
 
-    written = write_star(folder, seed)
+    written = example.load(seed).write(folder, example.person)
     if as_json:
         print_json({"files": written})
     else:
-        typer.echo(file_lines(written))
+        typer.echo(file_lines(written, example))
 
 
 @app.command(short_help="The paper's tables, run again.")

@@ -5,6 +5,7 @@ Constants of heavy modules are imported inside the functions: `confide methods` 
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,7 @@ from confide.methods.registry import METHODS
 
 if TYPE_CHECKING:
     from confide.compare import Compared
+    from confide.datasets.examples import Example
     from confide.demo import Story
     from confide.diagnostics.confounding_test import ConfoundingTest
 
@@ -132,35 +134,28 @@ def covariate_line(columns: Any) -> str:
     return f"Covariates: {listed}."
 
 
-def story_parts(story: Story) -> list[Any]:
+def story_parts(example: Example, story: Story) -> list[Any]:
     """Return the demonstration, paragraph by paragraph."""
     from confide.demo import ALPHA
 
     table = Table(box=SIMPLE, pad_edge=False)
     table.add_column("what answers", no_wrap=True)
-    for kind in ("regular", "small"):
-        table.add_column(f"{kind} class:\nright for", justify="right", no_wrap=True)
+    for kind in example.arms:
+        table.add_column(f"{kind}:\nright for", justify="right", no_wrap=True)
         table.add_column("mean\nwidth", justify="right", no_wrap=True)
     table.add_column("promised")
     for line in story.lines:
         pairs = zip(line.coverage, line.width, strict=True)
-        cells = [cell for coverage, width in pairs for cell in (f"{coverage:.0%}", f"{width:.0f}")]
+        cells = [cell for coverage, width in pairs for cell in (f"{coverage:.0%}", f"{width:.3g}")]
         table.add_row(line.what, *cells, line.promise.shown_at(ALPHA) if line.promise.exists else "nothing")
+    numbers = asdict(story)
     return [
-        "[bold]Do small classes help a pupil of grade 1?[/bold]\n",
+        f"[bold]{example.question}[/bold]\n",
+        f"{example.setting.format(**numbers)}\n",
+        f"{example.claim.format(**numbers)}\n",
         (
-            "In Project STAR pupils came to small or regular classes by lot. Here "
-            f"{story.observational:,} of them were picked by their scores, good pupils of small classes and poor ones "
-            "of regular classes, as people pick themselves in observational data. "
-            f"{story.trial:,} others, at random, are the trial; {story.held_out:,} are held out.\n"
-        ),
-        (
-            f"The picked pupils claim that small classes give {story.claimed:.0f} points. Among the held-out pupils "
-            f"it is {story.true:.0f}.\n"
-        ),
-        (
-            f"{percent(1 - ALPHA)} intervals for the score of one pupil, checked on the held-out pupils (means over "
-            f"{story.draws} draws of them and of the trial):"
+            f"{percent(1 - ALPHA)} intervals for the score of one {example.person}, checked on the held-out "
+            f"{example.people} (means over {story.draws} draws of them and of the trial):"
         ),
         table,
         f"{closing(story)}\n",
@@ -172,38 +167,46 @@ def closing(story: Story) -> str:
     """Return the conclusion from the numbers of the demonstration."""
     from confide.demo import ALPHA
 
-    blind, alone, both = story.lines
-    mislead = "mislead" if min(blind.coverage) < 1 - ALPHA else "happened to do well here"
-    narrower = [1 - ours / theirs for ours, theirs in zip(both.width, alone.width, strict=True)]
-    gain = f"narrower than the trial's alone, by {narrower[0]:.0%} and {narrower[1]:.0%}"
+    blind, *alone, both = story.lines
+    narrower = 1 - sum(both.width) / min(sum(line.width) for line in alone)
+    gain = f"{narrower:.0%} narrower than the better of the trial's alone" if narrower > 0 else "not narrower"
+    # Two standard deviations of the coverage given the trial, with half of it in each arm.
+    fewer = 2 * (ALPHA * (1 - ALPHA) / (story.trial / 2 + 2)) ** 0.5
     return (
-        f"The observational pupils are many and {mislead}; the trial is honest and small. With both, intervals are "
-        f"{gain if min(narrower) > 0 else 'not narrower throughout'}, and the promise holds whatever made the "
-        "observational pupils differ. It is an average: one trial's intervals may be right for a few per cent fewer."
+        f"The observational table alone is right for {min(blind.coverage):.0%} to {max(blind.coverage):.0%} and "
+        f"promises nothing; the trial is honest and small. With both, intervals are {gain} (mean of both columns), and "
+        "the promise holds whatever made the observational table differ. It is an average: with one trial of this "
+        f"size intervals may be right for {fewer:.0%} fewer."
     )
 
 
-def after_story(report: str) -> str:
+def after_story(report: str, name: str, example: Example) -> str:
     """Return what to open and type after the demonstration."""
+    from confide.datasets.examples import EXAMPLES
+
+    default = next(iter(EXAMPLES))
+    others = [f"  confide demo --data {other}" for other in EXAMPLES if other != name]
     return "\n".join(
         [
-            f"  {report}, in a browser: one of the draws, pupil by pupil",
-            "  confide demo --files star",
-            _run_on_files("star"),
+            f"  {report}, in a browser: one of the draws, {example.person} by {example.person}",
+            f"  confide demo --files {name}" + (f" --data {name}" if name != default else ""),
+            _run_on_files(name, example),
+            *others,
         ]
     )
 
 
-def file_lines(written: dict[str, int]) -> str:
+def file_lines(written: dict[str, int], example: Example) -> str:
     """Return the files of the demonstration, by path, and what to type next."""
-    kinds = ("picked by their scores", "who came to their classes by lot", "to answer for")
-    lines = [f"{path}: {count:,} pupils {kind}" for (path, count), kind in zip(written.items(), kinds, strict=True)]
-    return "\n".join([*lines, "", "Next:", _run_on_files(str(Path(next(iter(written))).parent))])
+    who = zip(written.items(), example.files, strict=True)
+    lines = [f"{path}: {count:,} {example.people} {kind}" for (path, count), kind in who]
+    return "\n".join([*lines, "", "Next:", _run_on_files(str(Path(next(iter(written))).parent), example)])
 
 
-def _run_on_files(folder: str) -> str:
-    """Return the command that predicts for the pupils of the demonstration."""
+def _run_on_files(folder: str, example: Example) -> str:
+    """Return the command that predicts for the people of the demonstration."""
     return (
         f"  confide run --observational {folder}/observational.csv --trial {folder}/trial.csv \\\n"
-        f"    --predict {folder}/new.csv --treatment small --outcome score --id pupil --out intervals.csv"
+        f"    --predict {folder}/new.csv --treatment {example.treatment} --outcome {example.outcome} "
+        f"--id {example.person} --out intervals.csv"
     )

@@ -6,7 +6,8 @@ fitted without it. For a candidate outcome y,
     V(y) = the mean of the a-th to the b-th smallest of the m+1 deleted scores · that of (ℓ_i + u_i)·σ_i over the rows.
 
 The width follows from the ⌈(1-α)(m+1)⌉-th smallest score alone, but two candidates are compared by it with much noise:
-those around it say nearly the same, and their mean is steadier (`band_of`). Plain scores would reward a regression with
+the mean of many of them, from about the median on, is steadier (`band_of`), at the price of a bias between candidates
+whose scores are of different shape. Plain scores would reward a regression with
 many features for fitting its own rows. With the new row's own deleted score and the sorted ones t of the trial rows,
 
     the sum of the a-th to the b-th smallest = own, but at least t_(a-1) and at most t_(b), + t_(a) + … + t_(b-1).
@@ -25,6 +26,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -51,8 +53,8 @@ LEVERAGES = 12
 STEPS = {1: 64, 2: 32}
 # Scores that differ by less, relatively, are equal.
 EQUAL = 1e-11
-# The scores that are averaged lie above the levels 1 - 3α and below 1 - 0.3α.
-FARTHER, NEARER = 3, 10
+# The scores that are averaged lie above the levels 1 - 5α and below 1 - 0.3α.
+FARTHER, NEARER = 5, Fraction(3, 10)
 
 
 class Band(NamedTuple):
@@ -63,13 +65,13 @@ class Band(NamedTuple):
 
 
 def band_of(alpha: Level, rows: int) -> Band:
-    """Return the ranks a and b for m trial rows: from ⌈(1-3α)(m+1)⌉ to ⌈(1-0.3α)(m+1)⌉, but b ≤ m.
+    """Return the ranks a and b for m trial rows: from ⌈(1-5α)(m+1)⌉ to ⌈(1-0.3α)(m+1)⌉, but b ≤ m.
 
-    For α above 1/5 the band begins at half of 1-α. If m is large enough for α, ⌈(1-α)(m+1)⌉ is in the band.
+    For α above 1/9 the band begins at half of 1-α. If m is large enough for α, ⌈(1-α)(m+1)⌉ is in the band.
     """
     share = check_alpha(alpha)
     lowest = max(1 - FARTHER * share, (1 - share) / 2)
-    first, last = math.ceil(lowest * (rows + 1)), math.ceil((1 - FARTHER * share / NEARER) * (rows + 1))
+    first, last = math.ceil(lowest * (rows + 1)), math.ceil((1 - NEARER * share) * (rows + 1))
     return Band(min(first, max(rows, 1)), min(last, max(rows, 1)))
 
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from importlib.resources import files
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 from pyarrow import csv
+
+from confide.data.writing import writing
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -40,6 +43,24 @@ class Dataset:
     treatment: str | None
     outcome: str
     notes: tuple[str, ...] = ()
+
+    def write(self, folder: str, identifier: str) -> dict[str, int]:
+        """Write the parts as CSV files with an identifier per row; return their numbers of rows by path.
+
+        They are ``observational.csv``, ``trial.csv``, and ``new.csv``: the test part without treatment and outcome.
+        """
+        asked = [name for name in (self.treatment, self.outcome) if name is not None]
+        parts = {"observational": self.observational, "trial": self.trial, "new": self.test.drop_columns(asked)}
+        Path(folder).mkdir(parents=True, exist_ok=True)
+        written = {}
+        for name, table in parts.items():
+            numbered = pa.array([f"{name[0]}{number:04d}" for number in range(1, len(table) + 1)])
+            named = table.add_column(0, identifier, numbered)
+            path = str(Path(folder) / f"{name}.csv")
+            with writing(path, named.schema) as sink:
+                sink.write_table(named)
+            written[path] = len(named)
+        return written
 
 
 def bundled(name: str) -> pa.Table:

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pyarrow as pa
 from sklearn.utils import check_random_state
 
-from confide.data.writing import writing
 from confide.datasets.dataset import Dataset, bundled, check_trial_size, rows
 
 if TYPE_CHECKING:
@@ -76,29 +73,6 @@ def load_star(confounding: float = 1.2, trial_size: int = 400, random_state: Ran
     kept = luck < (1 + np.tanh(strength * np.where(small == 1, z, -z) / 2)) / 2
     observational = rest[kept[rest]]
     return Dataset(rows(pupils, observational), rows(pupils, trial), rows(pupils, test), "small", "score")
-
-
-def write_star(folder: str, random_state: RandomState = 0) -> dict[str, int]:
-    """Write the parts of `load_star` as CSV files with an identifier per pupil; return their numbers of rows by path.
-
-    They are ``observational.csv``, ``trial.csv``, and ``new.csv``: the test part without class and score.
-    """
-    data = load_star(random_state=random_state)
-    parts = {
-        "observational": data.observational,
-        "trial": data.trial,
-        "new": data.test.drop_columns([str(data.treatment), data.outcome]),
-    }
-    Path(folder).mkdir(parents=True, exist_ok=True)
-    written = {}
-    for name, table in parts.items():
-        pupils = pa.array([f"{name[0]}{number:04d}" for number in range(1, len(table) + 1)])
-        named = table.add_column(0, "pupil", pupils)
-        path = str(Path(folder) / f"{name}.csv")
-        with writing(path, named.schema) as sink:
-            sink.write_table(named)
-        written[path] = len(named)
-    return written
 
 
 def _check_confounding(confounding: Any) -> float:

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 # With an effective sample size below this, the achieved coverage may be far from the level.
 FEW_ROWS = 30
+# Methods with one width for all, instead of which `prognostic` is advised.
+PROGNOSTIC_INSTEAD = ("transfer", "transfer-centred")
 # With an overlap of the sources below this, their density ratio is a guess.
 LITTLE_OVERLAP = 0.2
 # If the outcome lowers the log loss by this many standard errors, the test for hidden confounding is advised.
@@ -77,7 +79,10 @@ def _on_misses(record: ArmDiagnostics, arm: ArmEstimator) -> list[str]:
     remedy = "conformity_score='normalised'"
     if getattr(arm, "base_on", None) in ("observational", "centred"):
         # Error sizes in the large table do not include its bias, so people who are easy to predict would be missed.
-        remedy = f"{'transfer' if arm.base_on == 'centred' else record.method} with {remedy} and base_on='grounded'"
+        grounded = f"{record.method} with {remedy} and base_on='grounded'"
+        # A clipped quantile is for trials that are too small for any other method.
+        instead = record.method in PROGNOSTIC_INSTEAD and getattr(arm, "clipped", None) is None
+        remedy = "prognostic" if instead else grounded
     return [
         (
             "All intervals have one width: if errors are larger for some people than for others, people who are hard "

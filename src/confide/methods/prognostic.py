@@ -38,11 +38,18 @@ SCALES = ("auto", "observational", "root", "none")
 TAILS = ("auto", "even", "learnt")
 # The power of σ̂ in which errors are measured.
 POWERS = {"observational": 1.0, "root": 0.5, "none": 0.0}
-# What "auto" prefers is chosen unless the other is estimated to be so much narrower: one feature to ridge on all
-# covariates, whose estimate is lucky more often; σ̂ to its root; even tails to learnt ones.
-PREFERENCE = 1.05
+# With m trial rows, what learns from covariates has to look narrower than a constant by this factor over m: of several
+# candidates that are alike, the luckiest one in few rows is not the best.
+PRICE = 2.0
+# The root of σ̂ has to look so much narrower than anything else. It is narrower on average than widths that are right
+# for everybody, because it misses those who are hard to predict. Learnt tails have to look narrower too, by less.
+EVENNESS = 1.15
+SYMMETRY = 1.05
 # With fewer trial rows than this a slope with unequal weights, and unequal tails, leave some sets unbounded.
 FEW_ROWS = 20
+# Scaled covariates, and the scaled prognostic score, are cut here: a row with a rare value would have so much leverage
+# that it fits itself, whatever its outcome, and its set would reach far.
+FARTHEST = 4.0
 # The penalty of ridge on the trial's own covariates, per covariate (scaled); next to none on the slope.
 RIDGE_PENALTY = 1.0
 SLOPE_PENALTY = 1e-3
@@ -88,8 +95,9 @@ class Prognostic(ArmEstimator):
 
     What is "auto" is chosen among candidates by a rule that is symmetric in the m+1 rows, the new one included: the
     candidate whose intervals are estimated to be the narrowest by deleted scores (`confide.conformal.chosen`). With
-    ``features="auto"`` two of them ignore the observational rows, a constant and ridge on the trial's covariates; ridge
-    has to be 5 % narrower to be chosen.
+    ``features="auto"`` two of them ignore the observational rows, a constant and ridge on the trial's covariates. Of
+    candidates that are alike in few rows the luckiest is not the best, so a candidate that learns has to look narrower
+    than the constant by a factor of 1+2/m.
 
     Promise: coverage ≥ 1-α, whatever the confounding, and at most 1-α+1/(m+1) without ties, for one candidate;
     marginally over calibration and new rows.
@@ -104,8 +112,8 @@ class Prognostic(ArmEstimator):
         they are regressed on the covariates, without μ̂; "none": on a constant.
     scale : {"auto", "observational", "root", "none"}
         "observational": errors are measured in units of σ̂, so that widths differ between people as σ̂ does; "root": as
-        √σ̂ does, for a σ̂ that is not quite that of the trial. "auto" takes the root only if it is 5 % narrower: it
-        covers people who are hard to predict less often.
+        √σ̂ does, for a σ̂ that is not quite that of the trial. "auto" takes the root only if it looks narrower by a
+        factor of 1.15, also than a constant: it covers people who are hard to predict less often.
     tails : {"auto", "even", "learnt"}
         "learnt": intervals reach farther to the side where errors of observational rows do. "auto" takes them only if
         they are 5 % narrower.
@@ -121,6 +129,9 @@ class Prognostic(ArmEstimator):
     -----
     With fewer than 20 trial rows no candidate has a slope with σ̂, or learnt tails: some of its sets would be unbounded.
     An arm without observational rows takes the prognostic score of the other arms' observational rows.
+
+    Features are cut at four standard deviations of the observational rows, and σ̂ keeps to the range that it has over
+    them: a person unlike all others has no interval unlike all others. The offset is not cut.
     """
 
     _needs: ClassVar = {"trial": 1}
@@ -191,7 +202,7 @@ class Prognostic(ArmEstimator):
             Stack.of(rows, arm.trial.y / self.unit_, self._penalty(each), slack)
             for each, rows in zip(self.candidates_, views, strict=True)
         ]
-        self.handicaps_ = [self._handicap(each) for each in self.candidates_]
+        self.handicaps_ = [self._handicap(each, len(arm.trial)) for each in self.candidates_]
         self._look_back(arm.trial.y / self.unit_, views)
 
     def _scale_covariates(self, rows: Rows) -> None:
@@ -215,14 +226,16 @@ class Prognostic(ArmEstimator):
         found += [Candidate("offset", *kind) for kind in product(scales, tails)]
         return found + [Candidate("slope", *kind) for kind in product(("none",) if few else scales, tails)]
 
-    def _handicap(self, candidate: Candidate) -> float:
-        """Return the factor of a candidate's estimate, for what is less preferred."""
-        less = (
-            self.features == "auto" and candidate.features == "ridge",
-            self.scale == "auto" and candidate.scale == "root",
-            self.tails == "auto" and candidate.tails == "learnt",
-        )
-        return float(PREFERENCE ** sum(less))
+    def _handicap(self, candidate: Candidate, rows: int) -> float:
+        """Return the factor of a candidate's estimate, for what is less preferred, given the number of trial rows."""
+        handicap = 1.0
+        if self.features == "auto" and candidate.features != "none":
+            handicap *= 1 + PRICE / max(rows, 1)
+        if self.scale == "auto" and candidate.scale == "root":
+            handicap *= EVENNESS
+        if self.tails == "auto" and candidate.tails == "learnt":
+            handicap *= SYMMETRY
+        return handicap
 
     def _penalty(self, candidate: Candidate) -> Floats:
         """Return the penalty of each feature."""
@@ -237,9 +250,10 @@ class Prognostic(ArmEstimator):
         constant = np.ones((len(X), 1))
         centre, spread = self.score_line_
         features = {"none": constant, "offset": constant}
-        features["slope"] = np.column_stack([constant, (mean - centre) / spread])
+        features["slope"] = np.column_stack([constant, np.clip((mean - centre) / spread, -FARTHEST, FARTHEST)])
         if any(each.features == "ridge" for each in self.candidates_):
-            features["ridge"] = np.column_stack([constant, self.covariates_.transform(X)])
+            covariates = np.clip(self.covariates_.transform(X), -FARTHEST, FARTHEST)
+            features["ridge"] = np.column_stack([constant, covariates])
         return [
             Views.of(
                 features[each.features],

@@ -18,7 +18,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from confide.data.splits import Rows, spawn_seeds
 from confide.models.fitting import fitted
-from confide.models.preprocessing import logistic_on_splines, prepared, ridge_on_splines, standardised
+from confide.models.preprocessing import linear, logistic_on_splines, prepared, ridge_on_splines, standardised
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 # Cross-validation compares the candidates on at most this many rows; the winner then learns from all.
 COMPARISON_ROWS = 20_000
 FOLDS = 5
+# Boosting's leaves have at least this many rows, or a tenth of them if there are fewer than ten times as many.
+LEAF_ROWS = 20
 # What a fitted model is asked for at covariates, and the loss of each answer given the truth.
 Ask = Callable[[Any, Any], "NDArray[np.float64]"]
 Losses = Callable[[Any, Any], "NDArray[np.float64]"]
@@ -101,7 +103,7 @@ class _Auto(BaseEstimator):
 
 
 class AutoRegressor(RegressorMixin, _Auto):
-    """The best of a constant, ridge on splines and gradient boosting, by cross-validated error.
+    """The best of a constant, ridge on the columns, ridge on splines of them and gradient boosting, cross-validated.
 
     It shrinks to the constant if the covariates carry no information, and takes the constant without comparison
     if there are fewer than two rows per fold. Missing covariates are allowed.
@@ -122,12 +124,13 @@ class AutoRegressor(RegressorMixin, _Auto):
         """Choose a candidate by cross-validation and fit it on all rows, both with the rows' weights if given."""
         X, y = validate_data(self, X, y, ensure_all_finite="allow-nan", y_numeric=True, dtype=np.float64)
         weight = None if sample_weight is None else _check_sample_weight(sample_weight, X, dtype=np.float64)
-        seed = spawn_seeds(self.random_state, 2)[1]
+        boosting = HistGradientBoostingRegressor(
+            min_samples_leaf=max(2, min(LEAF_ROWS, len(y) // 10)), random_state=spawn_seeds(self.random_state, 2)[1]
+        )
         if self.quantile is None:
-            boosting = HistGradientBoostingRegressor(random_state=seed)
-            candidates = {"constant": DummyRegressor(), "ridge": ridge_on_splines()}
+            candidates = {"constant": DummyRegressor(), "linear": linear(), "ridge": ridge_on_splines()}
         else:
-            boosting = HistGradientBoostingRegressor(loss="quantile", quantile=self.quantile, random_state=seed)
+            boosting.set_params(loss="quantile", quantile=self.quantile)
             candidates = {"constant": DummyRegressor(strategy="quantile", quantile=self.quantile)}
         candidates["boosting"] = prepared(boosting)
         self._choose(

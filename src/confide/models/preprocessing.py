@@ -62,9 +62,19 @@ class Learner(Pipeline):
             return super().predict_proba(X, **params)
 
 
+def linear() -> Learner:
+    """Return ridge regression on the columns as they are."""
+    return standardised(_ridge())
+
+
 def ridge_on_splines() -> Learner:
     """Return ridge regression on cubic splines of the continuous columns and on the others as they are."""
-    return Learner.of(*_splines(), RidgeCV(alphas=np.logspace(-2, 4, 13)))
+    return Learner.of(*_splines(), _ridge())
+
+
+def _ridge() -> RidgeCV:
+    """Return ridge regression that finds its penalty by leaving out one row at a time."""
+    return RidgeCV(alphas=np.logspace(-2, 4, 13))
 
 
 def logistic_on_splines(C: float = 0.1) -> Learner:

@@ -29,7 +29,8 @@ TAIL = 0.05
 class Prognosis(BaseEstimator):
     """The mean μ̂(x) of outcomes in a large table, and the size σ̂(x) of its errors.
 
-    `predict` gives both as two columns; σ̂ is above 0 and of geometric mean 1 over the table.
+    `predict` gives both as two columns. σ̂ is above 0, of geometric mean 1 over the table, and nowhere smaller or larger
+    than on the rows that it was learnt from: a row unlike all others is no reason for a width unlike all others.
 
     Parameters
     ----------
@@ -39,22 +40,33 @@ class Prognosis(BaseEstimator):
         The logarithm of σ̂, up to a constant; None: σ̂ is 1.
     centre : float
         That constant.
+    limits : (float, float)
+        The least and the largest logarithm of σ̂ over the table, with that constant.
     tails : (float, float)
         How far errors in units of σ̂ reach below and above 0; the mean of both is 1.
     """
 
     def __init__(
-        self, model: Any, size: Any = None, centre: float = 0.0, tails: tuple[float, float] = (1.0, 1.0)
+        self,
+        model: Any,
+        size: Any = None,
+        centre: float = 0.0,
+        limits: tuple[float, float] = (-np.inf, np.inf),
+        tails: tuple[float, float] = (1.0, 1.0),
     ) -> None:
         self.model = model
         self.size = size
         self.centre = centre
+        self.limits = limits
         self.tails = tails
 
     def predict(self, X: Floats) -> Floats:
         """Return μ̂ and σ̂."""
-        size = np.ones(len(X)) if self.size is None else np.exp(self.size.predict(X) - self.centre)
-        return np.column_stack([self.model.predict(X), size])
+        mean = self.model.predict(X)
+        size = (
+            np.ones(len(X)) if self.size is None else np.exp(np.clip(self.size.predict(X), *self.limits) - self.centre)
+        )
+        return np.column_stack([mean, size])
 
 
 def learn_prognosis(base: Regressor | str | None, rows: Rows, seed: int) -> Prognosis:
@@ -78,4 +90,5 @@ def learn_prognosis(base: Regressor | str | None, rows: Rows, seed: int) -> Prog
     together = above - below
     reach = np.maximum([-below, above], FLOOR * together) if together > 0 else np.ones(2)
     lower, upper = (reach / reach.mean()).tolist()
-    return Prognosis(model, size, centre, (lower, upper))
+    limits = float(logarithms.min()), float(logarithms.max())
+    return Prognosis(model, size, centre, limits, (lower, upper))
