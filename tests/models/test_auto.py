@@ -15,7 +15,7 @@ from confide.models.preprocessing import SeenColumns, prepared
 def expected_failures(estimator):
     """Return what a choice by cross-validation cannot pass: copies of a row may fall into different folds."""
     reason = "folds of weighted rows are not the folds of their copies"
-    fails = isinstance(estimator, AutoRegressor) and estimator.quantile is None
+    fails = isinstance(estimator, AutoRegressor)
     return {"check_sample_weight_equivalence_on_dense_data": reason} if fails else {}
 
 
