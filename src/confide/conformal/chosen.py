@@ -10,11 +10,11 @@ The candidate that is narrowest on the m trial rows alone would not keep it.
 
 The sets of all candidates, and where each is chosen, are found without a grid:
 
-1. Bounds of V_k that hold for every new row up to some leverage rule most candidates out, bounds for the new row itself
-   rule out more. Where one remains, its set is the answer.
+1. Bounds of V_k that hold for every new row up to some leverage rule most candidates out. Where one remains, its set is
+   the answer.
 2. Otherwise the ends of the remaining candidates' sets cut the line into pieces. A piece that is in all of them, or in
-   none, needs no choice. On the others V_k is bounded. If every candidate that may be the least contains the piece, it
-   is in; if none does, it is out.
+   none, needs no choice. On the others V_k is bounded, by tangents that many new rows share (see `tangents`). If every
+   candidate that may be the least contains the piece, it is in; if none does, it is out.
 3. On pieces that are still open, V_k is mostly made of a few lines, and where the least one changes is known in closed
    form (see `straight`). Others are split.
 4. Pieces shorter than `TOLERANCE` of the candidates' mean width that are still open are in: the set may be that much
@@ -180,10 +180,7 @@ class Choice:
         """Yield the parts of the pieces that are in the sets."""
         width = contest.widths.max(axis=0)
         bounded = pieces.finite
-        inside, left = contest.decide(*contest.with_cells(pieces.take(bounded)))
-        yield inside
-        sides, left = left.sides(width)
-        inside, left = contest.decide(left, contest.with_bands(sides)[1])
+        inside, left = contest.decide(*contest.with_tangents(pieces.take(bounded)))
         yield inside
         pieces = joined([left, pieces.take(~bounded)])
         while len(pieces):

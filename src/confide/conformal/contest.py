@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from confide.conformal.deleted import ALONE, STEPS, DeletedScores, Ends, between
+from confide.conformal.deleted import STEPS, DeletedScores, Ends
 from confide.conformal.pieces import Pieces
 from confide.conformal.straight import Lines
+from confide.conformal.tangents import ALONE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -86,7 +87,7 @@ class Contest:
         every, bits = np.arange(len(y)), np.full(len(y), self.bits.sum())
         pieces, bands = self.with_bands(Pieces(every, y, y, bits, bits, self.widths.max(axis=0), every))
         least, most = self._bounds(pieces, bands)
-        return np.asarray(np.argmax(least <= most.min(axis=0), axis=0), dtype=np.intp)
+        return np.asarray(np.argmax(_may_be_least(least, most), axis=0), dtype=np.intp)
 
     def possible(self, low: NDArray[np.float64], high: NDArray[np.float64]) -> NDArray[np.bool_]:
         """Return which candidates may be chosen at an outcome that is in a set: a (c, n) array.
@@ -105,50 +106,44 @@ class Contest:
             among = possible[:, rows]
             bits = self.as_bits(among)
             pieces = Pieces(rows, *_range(low, high, rows, among), bits, bits, self.widths[0, rows], rows)
-            least, most = self._bounds(*self.with_tables(pieces))
-            remaining = among & (least <= most.min(axis=0))
+            limits = np.full((len(self.rows), 2, len(rows)), np.inf)
+            for place, at, row, ends in self._each(pieces):
+                found = self.deleted[place].limits(self.rows[place], row, ends)
+                limits[place][:, at] = self._scaled(place, row, found)
+            remaining = among & (limits[:, 0] <= limits[:, 1].min(axis=0))
             possible[:, rows] = remaining
             count = remaining.sum(axis=0)
             rows = rows[(count > 1) & (count < among.sum(axis=0))]
         return possible
 
-    def with_tables(self, pieces: Pieces) -> tuple[Pieces, NDArray[np.float64]]:
-        """Return what `with_bands` returns, but wider bands, from tables."""
-        bands = np.full((len(self.rows), 6, len(pieces)), np.inf)
+    def with_tangents(self, pieces: Pieces) -> tuple[Pieces, NDArray[np.float64]]:
+        """Return what `with_bands` returns, for pieces with finite ends, from tangents that many of them share."""
+        bands = np.full((len(self.rows), 2, 6, len(pieces)), np.inf)
         for place, at, row, ends in self._each(pieces):
-            new = self.rows[place]
-            found = self.deleted[place].everywhere(new.squared[row], ends.changes(new, row))
-            bands[place][:, at] = self._scaled(place, row, found)
+            scores, new = self.deleted[place], self.rows[place]
+            shared = scores.cells if scores.stack.features.shape[1] in STEPS else scores.everywhere
+            bands[place][:, :, at] = self._scaled(place, row, shared(new, row, ends))
         return pieces.numbered(), bands
 
-    def with_cells(self, pieces: Pieces) -> tuple[Pieces, NDArray[np.float64]]:
-        """Return what `with_tables` returns for pieces with finite ends, but narrower bands where features are few."""
-        pieces, bands = self.with_tables(pieces)
-        for place, at, row, ends in self._each(pieces):
-            scores = self.deleted[place]
-            if scores.stack.features.shape[1] in STEPS:
-                bands[place][:, at] = self._scaled(place, row, scores.cells(self.rows[place], row, ends))
-        return pieces, bands
-
     def with_bands(self, pieces: Pieces) -> tuple[Pieces, NDArray[np.float64]]:
-        """Return the pieces, and bounds of deleted scores on each: a (c, 6, k) array, +∞ for candidates ruled out."""
-        bands = np.full((len(self.rows), 6, len(pieces)), np.inf)
+        """Return the pieces, and bounds on each (see `DeletedScores`): a (c, 2, 6, k) array, +∞ for those ruled out."""
+        bands = np.full((len(self.rows), 2, 6, len(pieces)), np.inf)
         for place, at, row, ends in self._each(pieces):
-            bands[place][:, at] = self._scaled(place, row, self.deleted[place].bands(self.rows[place], row, ends))
+            bands[place][:, :, at] = self._scaled(place, row, self.deleted[place].bands(self.rows[place], row, ends))
         return pieces.numbered(), bands
 
     def with_lines(self, pieces: Pieces) -> tuple[Pieces, NDArray[np.float64], Lines, NDArray[np.bool_]]:
         """Return the pieces, their bands, their lines, and whether all that matters on a piece is straight."""
-        bands = np.full((len(self.rows), 6, len(pieces)), np.inf)
+        bands = np.full((len(self.rows), 2, 6, len(pieces)), np.inf)
         lines = np.zeros((2, 4, len(self.rows), len(pieces)))
         straight = np.ones(len(pieces), dtype=bool)
         tie = np.zeros(len(pieces))
         for place, at, row, ends in self._each(pieces):
             scores, width = self.deleted[place], self.widths[place, row]
             values, lines_there, bounds = scores.lines(self.rows[place], row, ends)
-            bands[place][:, at] = self._scaled(place, row, bounds)
-            own, bent = self._own(place, row, ends)
-            own, below, rest, above = own * width, *(values[part::3] * width for part in range(3))
+            bands[place][:, :, at] = self._scaled(place, row, bounds)
+            own, bent = self._own(place, pieces.take(at))
+            below, rest, above = (values[:, part] * width for part in range(3))
             # An own score that turns, but below the others, does not matter, nor does an infinite one.
             own[:, bent] = np.where((own < below).all(axis=0), 0.0, np.nan)[bent]
             own = np.where(self.alone[place, row], 2 * above, own)
@@ -168,46 +163,73 @@ class Contest:
                 row = pieces.row[at]
                 yield place, at, row, Ends.of(new, row, pieces.low[at], pieces.high[at], pieces.beyond[at])
 
-    def _own(self, place: int, row: NDArray[np.intp], ends: Ends) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        """Return the new row's own deleted score at both ends, and whether it turns between them."""
-        new = self.rows[place]
-        both = np.array([ends.first, ends.last])
-        scores = np.maximum(both / new.upper[row], -both / new.lower[row]) * (1 + new.squared[row])
-        return scores, ends.first * ends.last < 0
-
     def decide(self, pieces: Pieces, bands: NDArray[np.float64]) -> tuple[Parts, Pieces]:
         """Return the pieces that are in the sets, and those that are still open, with the candidates left to them."""
         least, most = self._bounds(pieces, bands)
-        possible = pieces.possible & self.as_bits(least <= most.min(axis=0))
+        possible = pieces.possible & self.as_bits(_may_be_least(least, most))
         some = (possible & pieces.within) != 0
         # If all estimates are infinite, all candidates are tied.
-        inside = some & (((possible & ~pieces.within) == 0) | np.isposinf(least.min(axis=0)))
+        inside = some & (((possible & ~pieces.within) == 0) | np.isposinf(least.min(axis=(0, 1))))
         still = some & ~inside
         return (pieces.row[inside], pieces.low[inside], pieces.high[inside]), pieces.take(still).among(possible[still])
 
     def _bounds(self, pieces: Pieces, bands: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return bounds of V_k on each piece; +∞ for candidates ruled out."""
-        least, most = np.full((2, len(self.rows), len(pieces)), np.inf)
+        """Return bounds of V_k at both ends of each piece: (c, 2, k) arrays, +∞ for candidates ruled out.
+
+        Between the ends V_k is between the lines from one to the other. With the three sums of `Tangents`,
+        V = min(max(own + second, first), third). Of lines this is a line as long as the same of them is the largest and
+        the smallest. Where that may change, and with it the side on which the line would be, bounds are constant.
+        """
+        least, most = np.full((2, len(self.rows), 2, len(pieces)), np.inf)
         for place, bit in enumerate(self.bits[:, 0]):
             at = np.flatnonzero(pieces.possible & bit)
-            row, origin = pieces.row[at], pieces.origin[at]
-            low, high, centre = pieces.low[at], pieces.high[at], self.centre[place, row]
-            first = np.where(np.isneginf(low), -pieces.beyond[at], low - centre)
-            last = np.where(np.isposinf(high), pieces.beyond[at], high - centre)
-            own = between(first, last, self.lower[place, row], self.upper[place, row])
-            for found, mine, factor, start in zip((least, most), own, (1 - TIED, 1 + TIED), (0, 3), strict=True):
-                mine[self.alone[place, row]] = np.inf
-                below, rest, above = bands[place, start : start + 3, origin].T
-                found[place, at] = np.minimum(np.maximum(factor * mine, below), above) + rest
+            own, turns = self._own(place, pieces.take(at))
+            there = bands[place][:, :, pieces.origin[at]]
+            least[place][:, at] = _lower(own * (1 - TIED), turns, there[:, :3])
+            most[place][:, at] = _upper(own * (1 + TIED), there[:, 3:])
         return least, most
+
+    def _own(self, place: int, pieces: Pieces) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """Return the new row's own deleted score times the width at both ends of pieces, and whether it may be zero."""
+        row, centre = pieces.row, self.centre[place, pieces.row]
+        first = np.where(np.isneginf(pieces.low), -pieces.beyond, pieces.low - centre)
+        last = np.where(np.isposinf(pieces.high), pieces.beyond, pieces.high - centre)
+        below, above, alone = -1 / self.lower[place, row], 1 / self.upper[place, row], self.alone[place, row]
+        own = np.array([np.maximum(end * above, end * below) for end in (first, last)])
+        own[:, alone] = np.inf
+        return own, (first * last < 0) & ~alone
 
     def _scaled(self, place: int, row: NDArray[np.intp], bounds: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return bounds of V_k from those of deleted scores, the lower ones first, moved apart by rounding errors."""
-        slack, half = self.deleted[place].noise * self.deleted[place].count, len(bounds) // 2
-        bounds[:half] = bounds[:half] * (1 - TIED) - slack
-        bounds[half:] = bounds[half:] * (1 + TIED) + slack
-        scaled: NDArray[np.float64] = bounds * self.widths[place, row]
+        slack = self.deleted[place].noise * self.deleted[place].count
+        apart = np.repeat([-1.0, 1.0], bounds.shape[-2] // 2)[:, None]
+        scaled: NDArray[np.float64] = (bounds * (1 + apart * TIED) + apart * slack) * self.widths[place, row]
         return scaled
+
+
+def _lower(own: NDArray[np.float64], turns: NDArray[np.bool_], sums: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return lower bounds of V at both ends, from those of the own score, and whether it turns, and of the sums."""
+    free, least = own + sums[:, 1], sums[:, 0]
+    found = np.minimum(np.maximum(free, least), sums[:, 2])
+    bent = np.flatnonzero(turns | ((free > least)[0] != (free > least)[1]))
+    own, sums = np.where(turns[bent], 0.0, own[:, bent].min(axis=0)), sums[:, :, bent].min(axis=0)
+    found[:, bent] = np.minimum(np.maximum(own + sums[1], sums[0]), sums[2])
+    return found
+
+
+def _upper(own: NDArray[np.float64], sums: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return upper bounds of V at both ends. The own score is convex: it is below the line between its ends."""
+    free, most = np.maximum(own + sums[:, 1], sums[:, 0]), sums[:, 2]
+    found = np.minimum(free, most)
+    bent = np.flatnonzero((free > most)[0] != (free > most)[1])
+    found[:, bent] = np.minimum(free[:, bent].max(axis=0), most[:, bent].max(axis=0))
+    return found
+
+
+def _may_be_least(least: NDArray[np.float64], most: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Return whether each candidate may have the least V somewhere on each piece: a (c, k) array."""
+    best = most.sum(axis=1).argmin(axis=0)
+    return np.asarray((least <= most[best, :, np.arange(len(best))].T).any(axis=1))
 
 
 def _range(

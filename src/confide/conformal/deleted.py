@@ -7,8 +7,8 @@ fitted without it. For a candidate outcome y,
 
 The width follows from the ⌈(1-α)(m+1)⌉-th smallest score alone, but two candidates are compared by it with much noise:
 the mean of many of them, from about the median on, is steadier (`band_of`), at the price of a bias between candidates
-whose scores are of different shape. Plain scores would reward a regression with
-many features for fitting its own rows. With the new row's own deleted score and the sorted ones t of the trial rows,
+whose scores are of different shape. Plain scores would reward a regression with many features for fitting its own rows.
+With the new row's own deleted score and the sorted ones t of the trial rows,
 
     the sum of the a-th to the b-th smallest = own, but at least t_(a-1) and at most t_(b), + t_(a) + … + t_(b-1).
 
@@ -27,12 +27,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from confide.conformal.quantile import check_alpha
 from confide.conformal.reach import BLOCK, blocks_of
+from confide.conformal.tangents import ALONE, Band, Tangents, TrialRows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,26 +43,17 @@ if TYPE_CHECKING:
     from confide.conformal.stacked import NewRows, Stack
     from confide.typing import Level
 
-# A row whose 1 - h is at most this is fitted by itself alone: its deleted score counts as infinite.
-ALONE = 1e-9
 # At most this many products of a trial row and a new row are in memory at once.
 PRODUCTS = 2**18
 # Bounds that hold for all new rows are tabulated for these numbers of changes and of leverages.
 CHANGES = 96
 LEVERAGES = 12
 # With one or two features, changes of the trial's residuals are told apart by so many steps each way.
-STEPS = {1: 64, 2: 32}
+STEPS = {1: 32, 2: 8}
 # Scores that differ by less, relatively, are equal.
 EQUAL = 1e-11
 # The scores that are averaged lie above the levels 1 - 5α and below 1 - 0.3α.
 FARTHER, NEARER = 5, Fraction(3, 10)
-
-
-class Band(NamedTuple):
-    """The ranks of the deleted scores that are averaged, among those of the m+1 rows."""
-
-    first: int
-    last: int
 
 
 def band_of(alpha: Level, rows: int) -> Band:
@@ -126,76 +118,105 @@ class Ends:
 class DeletedScores:
     """The band's deleted scores of a stack's rows and a new row, and bounds for them.
 
+    Bounds are arrays of 2 × 6 × k numbers, for k intervals of outcomes: at the first end and at the last one, and
+    between them the line from one to the other; lower bounds of the three sums of `Tangents`, then upper bounds.
+
     Attributes
     ----------
-    stack : Stack
-        The candidate.
+    rows : TrialRows
+        The trial rows.
     band : Band
         The ranks a and b.
-    norms, left : (m,) arrays
-        |ψ_i|, and 1 - |ψ_i|².
     even : bool
         Whether both tails of all trial rows have the share 1.
     changes, leverages : (c,) and (l,) arrays
         Sizes |ψ_new|·|s| and |ψ_new|² of the tables.
-    least, most : (3, l, c) and (3, c) arrays
-        Bounds of what the trial rows say, as in `bands`, for all new rows up to these sizes.
+    least, most : (3, l·c) and (3, c) arrays
+        Bounds of the sums for all new rows up to these sizes; upper bounds do not depend on the leverage.
+    tangents : Tangents
+        For the same sizes, around no change.
     """
 
-    stack: Stack
+    rows: TrialRows
     band: Band
-    norms: NDArray[np.float64]
-    left: NDArray[np.float64]
     even: bool
     changes: NDArray[np.float64]
     leverages: NDArray[np.float64]
     least: NDArray[np.float64]
     most: NDArray[np.float64]
+    tangents: Tangents
 
     @classmethod
     def of(cls, stack: Stack, band: Band) -> DeletedScores:
-        """Return the deleted scores of a stack, and the table of their bounds."""
-        norms = np.linalg.norm(stack.features, axis=1)
-        typical = np.quantile(np.abs(stack.residuals), 0.9) / max(float(np.median(norms)), 1e-12)
-        self = cls(
-            stack,
+        """Return the deleted scores of a stack, and the tables of their bounds."""
+        rows = TrialRows.of(stack)
+        typical = np.quantile(np.abs(stack.residuals), 0.9) / max(float(np.median(rows.norms)), 1e-12)
+        changes = max(float(typical), 1e-300) * np.geomspace(1e-3, 1e2, CHANGES)
+        leverages = np.geomspace(1e-3, 1e2, LEVERAGES)
+        least, most = np.empty((3, LEVERAGES, CHANGES)), np.empty((3, CHANGES))
+        for place, change in enumerate(changes):
+            lowest, highest = rows.enclosed(stack.residuals, rows.norms * change, leverages[:, None])
+            least[:, :, place] = _sums(lowest, band)
+            most[:, place] = _sums(highest[None], band)[:, 0]
+        tangents = Tangents.of(
+            rows,
             band,
-            norms,
-            1 - norms**2,
-            even=bool((stack.lower == 1).all() and (stack.upper == 1).all()),
-            changes=max(float(typical), 1e-300) * np.geomspace(1e-3, 1e2, CHANGES),
-            leverages=np.geomspace(1e-3, 1e2, LEVERAGES),
-            least=np.zeros((3, LEVERAGES, CHANGES)),
-            most=np.full((3, CHANGES), np.inf),
+            np.zeros((1, stack.features.shape[1])),
+            np.tile(changes, LEVERAGES),
+            np.repeat(leverages, CHANGES),
         )
-        for place, change in enumerate(self.changes):
-            lowest, highest = self._ball(change, self.leverages[:, None])
-            self.least[:, :, place] = _around(lowest, band)
-            self.most[:, place] = _around(highest[None], band)[:, 0]
-        return self
+        even = bool((stack.lower == 1).all() and (stack.upper == 1).all())
+        return cls(rows, band, even, changes, leverages, least.reshape(3, -1), most, tangents)
 
-    def everywhere(self, leverage: NDArray[np.float64], change: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return `bands` for new rows with |ψ_new|² = leverage and every |ψ_new|·|s| ≤ change, from tables."""
-        row, column = np.searchsorted(self.leverages, leverage), np.searchsorted(self.changes, change)
-        known = column < CHANGES
-        column = np.minimum(column, CHANGES - 1)
-        least = np.where(known & (row < LEVERAGES), self.least[:, np.minimum(row, LEVERAGES - 1), column], 0.0)
-        return np.concatenate([least, np.where(known, self.most[:, column], np.inf)])
+    @property
+    def stack(self) -> Stack:
+        """The candidate."""
+        return self.rows.stack
+
+    def limits(self, new: NewRows, row: NDArray[np.intp], ends: Ends) -> NDArray[np.float64]:
+        """Return bounds of V's sum on intervals of outcomes of those rows, whatever the own score: a (2, k) array."""
+        ball, known, small = self._balls(new, row, ends)
+        slopes = (self.tangents.slope[::2, 0] @ new.features[row].T) * np.array([ends.first, ends.last])[:, None]
+        least = self.tangents.value[0, 0] + slopes[:, 0].min(axis=0) - self.tangents.under[0, ball]
+        most = self.tangents.value[2, 0] + slopes[:, 1].max(axis=0) + self.tangents.over[2, ball]
+        least = np.where(known & small, np.maximum(least, self.least[0, ball]), 0.0)
+        return np.array([least, np.where(known, np.minimum(most, self.most[2, ball % CHANGES]), np.inf)])
+
+    def everywhere(self, new: NewRows, row: NDArray[np.intp], ends: Ends) -> NDArray[np.float64]:
+        """Return bounds of the sums on intervals of outcomes of those rows, from tables."""
+        ball, known, small = self._balls(new, row, ends)
+        least = np.where(known & small, self.least[:, ball], 0.0)
+        most = np.where(known, self.most[:, ball % CHANGES], np.inf)
+        under = np.where(known & small, self.tangents.under[:, ball], np.inf)
+        over = np.where(known, self.tangents.over[:, ball], np.inf)
+        slope = self.tangents.slope[:, 0] @ new.features[row].T
+        found = np.empty((2, 6, len(row)))
+        for bounds, residual in zip(found, (ends.first, ends.last), strict=True):
+            there = self.tangents.value[:, :1] + slope * residual
+            bounds[:3] = np.maximum(there - under, least)
+            bounds[3:] = np.minimum(there + over, most)
+        return found
+
+    def _balls(
+        self, new: NewRows, row: NDArray[np.intp], ends: Ends
+    ) -> tuple[NDArray[np.intp], NDArray[np.bool_], NDArray[np.bool_]]:
+        """Return the place of intervals in the tables, and whether their change and leverage are in them."""
+        size = np.searchsorted(self.leverages, new.squared[row])
+        column = np.searchsorted(self.changes, ends.changes(new, row))
+        ball = np.minimum(size, LEVERAGES - 1) * CHANGES + np.minimum(column, CHANGES - 1)
+        return ball, column < CHANGES, size < LEVERAGES
 
     def bands(self, new: NewRows, row: NDArray[np.intp], ends: Ends) -> NDArray[np.float64]:
-        """Return bounds of what the trial rows say on each interval: a (6, k) array.
-
-        That is t_(a-1), the sum of t_(a) to t_(b-1), and t_(b). Lower bounds come first, then upper bounds.
-        """
+        """Return bounds of the sums on intervals of outcomes of those rows, each from its own trial rows' scores."""
         found = np.empty((6, len(row)))
         for block, kept, band in self._blocks(new, row, ends):
             at_first, at_last, turns = self._at_ends(new, row[block], ends.take(block), kept)
-            found[:3, block] = _around(np.where(turns, 0.0, np.minimum(at_first, at_last)), band)
-            found[3:, block] = _around(np.maximum(at_first, at_last), band)
-        return found
+            found[:3, block] = _sums(np.where(turns, 0.0, np.minimum(at_first, at_last)), band)
+            found[3:, block] = _sums(np.maximum(at_first, at_last), band)
+        return np.broadcast_to(found, (2, *found.shape))
 
     def cells(self, new: NewRows, row: NDArray[np.intp], ends: Ends) -> NDArray[np.float64]:
-        """Return what `bands` returns for intervals with finite ends, but wider: once for many of them.
+        """Return bounds of the sums on intervals with finite ends, from tangents that many of them share.
 
         Residuals change by ψ_iᵀc with c = ψ_new·s. With one or two features, all c lie in a few cells of a grid.
         """
@@ -209,37 +230,41 @@ class DeletedScores:
         for end in (first, last):
             np.maximum.at(away, cell, np.linalg.norm(end - centre[cell], axis=1))
         np.maximum.at(leverage, cell, new.squared[row])
-        found = np.empty((6, len(one)))
-        at_once = max(1, PRODUCTS // (len(self.norms) + 1))
+        found = np.empty((2, 6, len(row)))
+        at_once = max(1, PRODUCTS // (len(self.rows.norms) + 1))
         for begin in range(0, len(one), at_once):
             part = slice(begin, begin + at_once)
-            residuals = self.stack.residuals - centre[part] @ self.stack.features.T
-            lowest, highest = self._enclosed(residuals, self.norms * away[part, None], leverage[part, None])
-            found[:3, part], found[3:, part] = _around(lowest, self.band), _around(highest, self.band)
-        return found[:, cell]
+            there = np.flatnonzero((cell >= begin) & (cell < begin + at_once))
+            tangents = Tangents.of(self.rows, self.band, centre[part], away[part], leverage[part])
+            mine = cell[there] - begin
+            for bounds, end in zip(found, (first, last), strict=True):
+                value = tangents.value[:, mine] + np.einsum("skp,kp->sk", tangents.slope[:, mine], end[there])
+                bounds[:3, there] = np.maximum(value - tangents.under[:, mine], 0.0)
+                bounds[3:, there] = value + tangents.over[:, mine]
+        return found
 
     def lines(
         self, new: NewRows, row: NDArray[np.intp], ends: Ends
     ) -> tuple[NDArray[np.float64], NDArray[np.bool_], NDArray[np.float64]]:
         """Return what the trial rows say at both ends of each interval, whether it is lines between, and its bounds.
 
-        Values are as in `bands`: at the first end, then at the last, a (6, k) array. The k-th smallest of convex
-        functions is the line between its values at the ends if k of them are at most the line at both ends, and
-        all but k-1 are lines that are at least as large at both ends. If the (a-1)-th and the b-th are such, the same
-        functions are between them all along, and are lines.
+        That is t_(a-1), the sum of t_(a) to t_(b-1), and t_(b), at the first end, then at the last: a (2, 3, k) array.
+        The k-th smallest of convex functions is the line between its values at the ends if k of them are at most the
+        line at both ends, and all but k-1 are lines that are at least as large at both ends. If the (a-1)-th and the
+        b-th are such, the same functions are between them all along, and are lines.
         """
-        found, bounds, straight = np.empty((6, len(row))), np.empty((6, len(row))), np.empty(len(row), dtype=bool)
+        found, bounds, straight = np.empty((2, 3, len(row))), np.empty((2, 6, len(row))), np.empty(len(row), dtype=bool)
         for block, kept, band in self._blocks(new, row, ends):
             at_first, at_last, turns = self._at_ends(new, row[block], ends.take(block), kept)
-            found[:3, block] = _around(at_first.copy(), band)
-            found[3:, block] = _around(at_last.copy(), band)
-            straight[block] = self._straight(at_first, at_last, turns, found[:, block], band)
-            bounds[:3, block] = np.minimum(found[:3, block], found[3:, block])
-            bounds[3:, block] = np.maximum(found[:3, block], found[3:, block])
+            found[0, :, block] = _around(at_first.copy(), band).T
+            found[1, :, block] = _around(at_last.copy(), band).T
+            straight[block] = self._straight(at_first, at_last, turns, found[:, :, block], band)
+            below, rest, above = found[:, :, block].transpose(1, 0, 2)
+            bounds[:, :, block] = np.array([below + rest, rest, rest + above] * 2).transpose(1, 0, 2)
             bent = np.flatnonzero(~straight[block])
             lowest = np.where(turns[bent], 0.0, np.minimum(at_first[bent], at_last[bent]))
-            bounds[:3, block[bent]] = _around(lowest, band)
-            bounds[3:, block[bent]] = _around(np.maximum(at_first[bent], at_last[bent]), band)
+            bounds[:, :3, block[bent]] = _sums(lowest, band)
+            bounds[:, 3:, block[bent]] = _sums(np.maximum(at_first[bent], at_last[bent]), band)
         return found, straight, bounds
 
     def _straight(
@@ -251,10 +276,10 @@ class DeletedScores:
         band: Band,
     ) -> NDArray[np.bool_]:
         """Return whether all values are lines between the ends."""
-        straight = np.asarray(np.isfinite(values).all(axis=0))
+        straight = np.asarray(np.isfinite(values).all(axis=(0, 1)))
         with np.errstate(invalid="ignore"):
             for place, needed in ((0, band.first - 1), (2, band.last)):
-                first, last = values[place, :, None], values[place + 3, :, None]
+                first, last = values[:, place, :, None]
                 over_first, over_last = EQUAL * first + self.noise, EQUAL * last + self.noise
                 most = ((at_first <= first + over_first) & (at_last <= last + over_last)).sum(axis=1)
                 least = ((at_first >= first - over_first) & (at_last >= last - over_last) & ~turns).sum(axis=1)
@@ -266,7 +291,7 @@ class DeletedScores:
     ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp], Band]]:
         """Yield blocks of intervals, the trial rows that can decide there, and the band among them."""
         changes = ends.changes(new, row)
-        at_once = max(1, min(BLOCK, PRODUCTS // (len(self.norms) + 1)))
+        at_once = max(1, min(BLOCK, PRODUCTS // (len(self.rows.norms) + 1)))
         for block in blocks_of(changes, self.changes[CHANGES // 2], at_once):
             yield block, *self._kept(float(changes[block[-1]]), float(new.squared[row[block]].max()))
 
@@ -281,28 +306,11 @@ class DeletedScores:
         tails = np.minimum(self.stack.lower, self.stack.upper)
         return 4 * float((self.stack.slack / tails).max(initial=0.0))
 
-    def _ball(
-        self, change: float, leverage: NDArray[np.float64] | float
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return bounds of every trial row's deleted score, whatever the direction of ψ_new."""
-        moved = self.norms * change if np.isfinite(change) else np.full(len(self.norms), np.inf)
-        return self._enclosed(self.stack.residuals, moved, leverage)
-
-    def _enclosed(
-        self, residuals: NDArray[np.float64], moved: NDArray[np.float64], leverage: NDArray[np.float64] | float
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return bounds of deleted scores whose residuals are off by no more than they may have moved."""
-        lower, upper = self.stack.lower, self.stack.upper
-        nearest = np.maximum(0.0, np.maximum((residuals - moved) / upper, -(residuals + moved) / lower))
-        farthest = np.maximum((residuals + moved) / upper, (moved - residuals) / lower)
-        lowest = nearest / np.maximum(1 - self.norms**2 / (1 + leverage), ALONE)
-        highest = np.where(self.left > ALONE, farthest / np.maximum(self.left, ALONE), np.inf)
-        # Rounding of these bounds is far below this margin.
-        return lowest * (1 - 1e-9), highest * (1 + 1e-9)
-
     def _kept(self, change: float, leverage: float) -> tuple[NDArray[np.intp], Band]:
         """Return the trial rows that can be the (a-1)-th to the b-th, and the band among them: others are below."""
-        lowest, highest = self._ball(change, leverage)
+        norms = self.rows.norms
+        moved = norms * change if np.isfinite(change) else np.full(len(norms), np.inf)
+        lowest, highest = self.rows.enclosed(self.stack.residuals, moved, leverage)
         below = highest < _smallest(lowest, self.band.first - 1)
         kept = ~below & (lowest <= _smallest(highest, self.band.last))
         skipped = int(below.sum())
@@ -312,7 +320,7 @@ class DeletedScores:
         self, new: NewRows, row: NDArray[np.intp], ends: Ends, kept: NDArray[np.intp]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]:
         """Return the deleted scores of some trial rows at both ends, and whether their residual changes its sign."""
-        left, residuals = self.left[kept], self.stack.residuals[kept]
+        left, residuals = self.rows.left[kept], self.stack.residuals[kept]
         products = new.features[row] @ self.stack.features[kept].T
         factors = products * products
         factors *= (1 / (1 + new.squared[row]))[:, None]
@@ -334,16 +342,6 @@ class DeletedScores:
         return at_first, at_last, turns
 
 
-def between(
-    first: NDArray[np.float64], last: NDArray[np.float64], lower: NDArray[np.float64], upper: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the least and the largest score of residuals between two."""
-    smaller, larger = np.minimum(first, last), np.maximum(first, last)
-    below, above = -1 / lower, 1 / upper
-    least = np.maximum(smaller * above, larger * below)
-    return np.maximum(least, 0.0, out=least), np.maximum(larger * above, smaller * below)
-
-
 def _smallest(scores: NDArray[np.float64], rank: int) -> NDArray[np.float64]:
     """Return the k-th smallest score of each row; 0 for k = 0, and +∞ if there are fewer than k."""
     if not 0 < rank <= scores.shape[-1]:
@@ -360,3 +358,9 @@ def _around(scores: NDArray[np.float64], band: Band) -> NDArray[np.float64]:
     scores.partition([*([first - 2] if first > 1 else []), last - 1], axis=1)
     below = scores[:, first - 2] if first > 1 else np.zeros(len(scores))
     return np.array([below, scores[:, first - 1 : last - 1].sum(axis=1), scores[:, last - 1]])
+
+
+def _sums(scores: NDArray[np.float64], band: Band) -> NDArray[np.float64]:
+    """Return the sums of t_(a-1) to t_(b-1), of t_(a) to t_(b-1), and of t_(a) to t_(b), as `_around` does."""
+    below, rest, above = _around(scores, band)
+    return np.array([below + rest, rest, rest + above])

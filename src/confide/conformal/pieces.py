@@ -66,20 +66,6 @@ class Pieces:
         """Return the pieces with other candidates that may be chosen."""
         return Pieces(self.row, self.low, self.high, possible, self.within, self.beyond, self.origin)
 
-    def sides(self, beyond: NDArray[np.float64]) -> tuple[Pieces, Pieces]:
-        """Return the ranges of each row's pieces in the lower and the upper half, and the pieces, which refer to them.
-
-        The pieces have finite ends; the halves meet in the middle of their range.
-        """
-        low, high = _ranges(self.row, self.low, self.high, int(self.row.max(initial=-1)) + 1)
-        side = 2 * self.row + (self.low + self.high > low[self.row] + high[self.row])
-        sides, origin = np.unique(side, return_inverse=True)
-        row, possible = sides // 2, np.zeros(len(sides), dtype=np.int64)
-        np.bitwise_or.at(possible, origin, self.possible)
-        low, high = _ranges(origin, self.low, self.high, len(sides))
-        ranges = Pieces(row, low, high, possible, possible, beyond[row], np.arange(len(sides)))
-        return ranges, Pieces(self.row, self.low, self.high, self.possible, self.within, self.beyond, origin)
-
     def numbered(self) -> Pieces:
         """Return the pieces, each with bounds of its own."""
         every = np.arange(len(self))
@@ -106,16 +92,6 @@ class Pieces:
         parts = self.take(np.tile(np.arange(len(self)), 2))
         low, high = np.concatenate([self.low, cut]), np.concatenate([cut, self.high])
         return Pieces(parts.row, low, high, parts.possible, parts.within, 2 * parts.beyond, parts.origin)
-
-
-def _ranges(
-    owner: NDArray[np.intp], low: NDArray[np.float64], high: NDArray[np.float64], count: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the least low and the largest high of each owner."""
-    least, most = np.full(count, np.inf), np.full(count, -np.inf)
-    np.minimum.at(least, owner, low)
-    np.maximum.at(most, owner, high)
-    return least, most
 
 
 def joined(parts: list[Pieces]) -> Pieces:

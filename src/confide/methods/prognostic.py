@@ -11,10 +11,11 @@ import numpy as np
 from confide.base.rounding import predictions_off
 from confide.base.validation import suggest
 from confide.conformal.chosen import Choice
-from confide.conformal.deleted import ALONE, band_of
+from confide.conformal.deleted import band_of
 from confide.conformal.quantile import Calibration
 from confide.conformal.stacked import Rows as Views
 from confide.conformal.stacked import Stack
+from confide.conformal.tangents import ALONE
 from confide.methods.base import ArmEstimator
 from confide.methods.promise import KEPT_UNDER_CONFOUNDING
 from confide.models.base_model import share_explained
