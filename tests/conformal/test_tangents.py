@@ -78,3 +78,17 @@ def test_a_row_that_is_fitted_by_itself_alone_leaves_nothing_known_of_its_sums()
     assert np.isfinite(tangents.over[:2]).all()
     assert np.isposinf(tangents.under[2]).all()
     assert np.isposinf(tangents.over[2]).all()
+
+
+def test_bounds_at_changes_are_those_of_their_ball():
+    rng = np.random.default_rng(2)
+    stack = trial(rng)
+    centre, radius = rng.normal(size=(4, 3)), np.full(4, 0.5)
+    tangents = Tangents.of(TrialRows.of(stack), Band(15, 29), centre, radius, np.full(4, 0.1))
+    ball = np.array([3, 0, 0])
+    changes = centre[ball] + 0.1
+    low, high = np.split(tangents.at(ball, changes), 2)
+    for place, one in enumerate(ball):
+        there = tangents.value[:, one] + tangents.slope[:, one] @ changes[place]
+        np.testing.assert_allclose(low[:, place], np.maximum(there - tangents.under[:, one], 0))
+        np.testing.assert_allclose(high[:, place], there + tangents.over[:, one])

@@ -12,12 +12,13 @@ The sets of all candidates, and where each is chosen, are found without a grid:
 
 1. Bounds of V_k that hold for every new row up to some leverage rule most candidates out. Where one remains, its set is
    the answer.
-2. Otherwise the ends of the remaining candidates' sets cut the line into pieces. A piece that is in all of them, or in
-   none, needs no choice. On the others V_k is bounded, by tangents that many new rows share (see `tangents`). If every
-   candidate that may be the least contains the piece, it is in; if none does, it is out.
-3. On pieces that are still open, V_k is mostly made of a few lines, and where the least one changes is known in closed
+2. Otherwise V_k is bounded between the lower ends of the remaining candidates' sets, and between their upper ends, by
+   tangents that many new rows share (see `tangents`). Where one candidate is the least, its end is the answer.
+3. For the other rows the ends of all sets cut the line into pieces. A piece that is in all sets, or in none, needs no
+   choice. Others are in if every candidate that may be the least contains them, and out if none does.
+4. On pieces that are still open, V_k is mostly made of a few lines, and where the least one changes is known in closed
    form (see `straight`). Others are split.
-4. Pieces shorter than `TOLERANCE` of the candidates' mean width that are still open are in: the set may be that much
+5. Pieces shorter than `TOLERANCE` of the candidates' mean width that are still open are in: the set may be that much
    too large there, never too small. Candidates that differ by rounding alone count as tied, and an outcome is in if it
    is in the set of one of them.
 """
@@ -143,15 +144,14 @@ class Choice:
     def _solve(self, contest: Contest) -> IntervalSets:
         """Return the sets of one chunk of new rows."""
         possible = contest.possible(*self._ranges(contest))
-        several = possible.sum(axis=0) > 1
-        found: list[Parts] = []
-        contested: list[Parts] = []
-        candidate = []
-        for place in range(len(self.stacks)):
-            row, low, high = self._set(contest, place, np.flatnonzero(possible[place]))
-            alone = ~several[row]
-            found.append((row[alone], low[alone], high[alone]))
-            contested.append((row[~alone], low[~alone], high[~alone]))
+        sets = [self._set(contest, place, np.flatnonzero(possible[place])) for place in range(len(self.stacks))]
+        found = [self._agreed(contest, possible, sets)]
+        several = np.ones(possible.shape[1], dtype=bool)
+        several[found[0][0]] = False
+        contested, candidate = [], []
+        for place, (row, low, high) in enumerate(sets):
+            open_ = several[row]
+            contested.append((row[open_], low[open_], high[open_]))
             candidate.append(np.full(len(contested[-1][0]), place))
         if several.any():
             pieces, inside = cut_at_ends(
@@ -160,6 +160,23 @@ class Choice:
             found.append(inside)
             found.extend(self._settle(contest, pieces))
         return union_of(*_all(found), len(several))
+
+    def _agreed(self, contest: Contest, possible: NDArray[np.bool_], sets: list[Parts]) -> Parts:
+        """Return the sets of rows for which one candidate is chosen wherever lower ends differ, and one for upper ends.
+
+        Of rows whose candidates have one finite interval each, which are most.
+        """
+        count = np.array([np.bincount(row, minlength=possible.shape[1]) for row, _, _ in sets])
+        low, high = np.full((2, *possible.shape), np.nan)
+        for place, (row, below, above) in enumerate(sets):
+            low[place, row], high[place, row] = below, above
+        # NaN, of candidates that are ruled out, is ignored.
+        ends = [(np.fmin.reduce(each), np.fmax.reduce(each)) for each in (low, high)]
+        plain = np.flatnonzero((count == possible).all(axis=0) & np.isfinite(ends).all(axis=(0, 1)))
+        winners = [contest.winner_between(plain, first[plain], last[plain], possible[:, plain]) for first, last in ends]
+        agreed = (winners[0] >= 0) & (winners[1] >= 0)
+        rows = plain[agreed]
+        return rows, low[winners[0][agreed], rows], high[winners[1][agreed], rows]
 
     def _ranges(self, contest: Contest) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return a range that contains each candidate's set, from tables: two (c, n) arrays."""
@@ -180,14 +197,16 @@ class Choice:
         """Yield the parts of the pieces that are in the sets."""
         width = contest.widths.max(axis=0)
         bounded = pieces.finite
-        inside, left = contest.decide(*contest.with_tangents(pieces.take(bounded)))
+        some = pieces.take(bounded)
+        inside, left = contest.decide(some, *contest.by_tangents(some))
         yield inside
         pieces = joined([left, pieces.take(~bounded)])
         while len(pieces):
             waiting = []
             for begin in range(0, len(pieces), AT_ONCE):
-                part, bands, lines, straight = contest.with_lines(pieces.take(slice(begin, begin + AT_ONCE)))
-                inside, left = contest.decide(part, bands)
+                part = pieces.take(slice(begin, begin + AT_ONCE)).numbered()
+                bounds, lines, straight = contest.with_lines(part)
+                inside, left = contest.decide(part, *bounds)
                 yield inside
                 solved = left.take(straight[left.origin])
                 yield from settle_straight(solved, lines.take(solved), contest.bits, width[solved.row])

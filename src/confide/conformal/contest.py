@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from confide.conformal.straight import Lines
 from confide.conformal.tangents import ALONE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 # Estimates that differ by less, relatively, are tied.
 TIED = 1e-9
+# Lower and upper bounds of V_k at both ends of k pieces, and between them the line from one to the other: two (c, 2, k)
+# arrays; +∞ for candidates that are ruled out.
+Bounds = tuple["NDArray[np.float64]", "NDArray[np.float64]"]
 
 
 @dataclass(frozen=True)
@@ -85,64 +88,59 @@ class Contest:
     def winners(self, y: NDArray[np.float64]) -> NDArray[np.intp]:
         """Return the candidate that is chosen at one outcome of each row: the first of those that are tied."""
         every, bits = np.arange(len(y)), np.full(len(y), self.bits.sum())
-        pieces, bands = self.with_bands(Pieces(every, y, y, bits, bits, self.widths.max(axis=0), every))
-        least, most = self._bounds(pieces, bands)
-        return np.asarray(np.argmax(_may_be_least(least, most), axis=0), dtype=np.intp)
+        pieces = Pieces(every, y, y, bits, bits, self.widths.max(axis=0), every)
+        bounds = self._bounds(pieces, [scores.bands for scores in self.deleted])
+        return np.asarray(np.argmax(_may_be_least(*bounds), axis=0), dtype=np.intp)
 
     def possible(self, low: NDArray[np.float64], high: NDArray[np.float64]) -> NDArray[np.bool_]:
         """Return which candidates may be chosen at an outcome that is in a set: a (c, n) array.
 
         A candidate that is never the least on a range that contains the sets of all candidates is ruled out, by bounds
-        from tables. The sets of the others have a smaller range, so this is repeated.
+        from tables.
 
         Parameters
         ----------
         low, high : (c, n) arrays
             Ranges that contain the candidates' sets.
         """
-        possible = np.ones(self.widths.shape, dtype=bool)
         rows = np.arange(self.widths.shape[1])
-        while len(rows):
-            among = possible[:, rows]
-            bits = self.as_bits(among)
-            pieces = Pieces(rows, *_range(low, high, rows, among), bits, bits, self.widths[0, rows], rows)
-            limits = np.full((len(self.rows), 2, len(rows)), np.inf)
-            for place, at, row, ends in self._each(pieces):
-                found = self.deleted[place].limits(self.rows[place], row, ends)
-                limits[place][:, at] = self._scaled(place, row, found)
-            remaining = among & (limits[:, 0] <= limits[:, 1].min(axis=0))
-            possible[:, rows] = remaining
-            count = remaining.sum(axis=0)
-            rows = rows[(count > 1) & (count < among.sum(axis=0))]
-        return possible
-
-    def with_tangents(self, pieces: Pieces) -> tuple[Pieces, NDArray[np.float64]]:
-        """Return what `with_bands` returns, for pieces with finite ends, from tangents that many of them share."""
-        bands = np.full((len(self.rows), 2, 6, len(pieces)), np.inf)
+        bits = np.full(len(rows), self.bits.sum())
+        pieces = Pieces(rows, low.min(axis=0), high.max(axis=0), bits, bits, self.widths[0], rows)
+        limits = np.full((len(self.rows), 2, len(rows)), np.inf)
         for place, at, row, ends in self._each(pieces):
-            scores, new = self.deleted[place], self.rows[place]
-            shared = scores.cells if scores.stack.features.shape[1] in STEPS else scores.everywhere
-            bands[place][:, :, at] = self._scaled(place, row, shared(new, row, ends))
-        return pieces.numbered(), bands
+            found = self.deleted[place].limits(self.rows[place], row, ends)
+            limits[place][:, at] = self._scaled(place, row, found)
+        return np.asarray(limits[:, 0] <= limits[:, 1].min(axis=0))
 
-    def with_bands(self, pieces: Pieces) -> tuple[Pieces, NDArray[np.float64]]:
-        """Return the pieces, and bounds on each (see `DeletedScores`): a (c, 2, 6, k) array, +∞ for those ruled out."""
-        bands = np.full((len(self.rows), 2, 6, len(pieces)), np.inf)
-        for place, at, row, ends in self._each(pieces):
-            bands[place][:, :, at] = self._scaled(place, row, self.deleted[place].bands(self.rows[place], row, ends))
-        return pieces.numbered(), bands
+    def winner_between(
+        self, rows: NDArray[np.intp], low: NDArray[np.float64], high: NDArray[np.float64], possible: NDArray[np.bool_]
+    ) -> NDArray[np.intp]:
+        """Return the candidate that is chosen at all outcomes of each row between two, if bounds tell; otherwise -1."""
+        winner = np.where(possible.sum(axis=0) == 1, possible.argmax(axis=0), -1)
+        at = np.flatnonzero(winner < 0)
+        bits = self.as_bits(possible[:, at])
+        pieces = Pieces(rows[at], low[at], high[at], bits, bits, self.widths[0, rows[at]], rows[at])
+        remaining = possible[:, at] & _may_be_least(*self.by_tangents(pieces))
+        winner[at] = np.where(remaining.sum(axis=0) == 1, remaining.argmax(axis=0), -1)
+        return winner
 
-    def with_lines(self, pieces: Pieces) -> tuple[Pieces, NDArray[np.float64], Lines, NDArray[np.bool_]]:
-        """Return the pieces, their bands, their lines, and whether all that matters on a piece is straight."""
-        bands = np.full((len(self.rows), 2, 6, len(pieces)), np.inf)
+    def by_tangents(self, pieces: Pieces) -> Bounds:
+        """Return bounds of V_k on pieces with finite ends, from tangents that many of them share."""
+        few = [scores.stack.features.shape[1] in STEPS for scores in self.deleted]
+        sources = [each.cells if cells else each.everywhere for each, cells in zip(self.deleted, few, strict=True)]
+        return self._bounds(pieces, sources)
+
+    def with_lines(self, pieces: Pieces) -> tuple[Bounds, Lines, NDArray[np.bool_]]:
+        """Return bounds of V_k on pieces, its lines, and whether all that matters on a piece is straight."""
         lines = np.zeros((2, 4, len(self.rows), len(pieces)))
         straight = np.ones(len(pieces), dtype=bool)
         tie = np.zeros(len(pieces))
+        least, most = np.full((2, len(self.rows), 2, len(pieces)), np.inf)
         for place, at, row, ends in self._each(pieces):
             scores, width = self.deleted[place], self.widths[place, row]
-            values, lines_there, bounds = scores.lines(self.rows[place], row, ends)
-            bands[place][:, :, at] = self._scaled(place, row, bounds)
+            values, lines_there, sums = scores.lines(self.rows[place], row, ends)
             own, bent = self._own(place, pieces.take(at))
+            least[place][:, at], most[place][:, at] = self._bounded(place, row, own, bent, sums)
             below, rest, above = (values[:, part] * width for part in range(3))
             # An own score that turns, but below the others, does not matter, nor does an infinite one.
             own[:, bent] = np.where((own < below).all(axis=0), 0.0, np.nan)[bent]
@@ -152,20 +150,20 @@ class Contest:
             straight[at] &= lines_there & np.isfinite(own).all(axis=0)
             tie[at] = np.maximum(tie[at], scores.noise * scores.count * width + TIED * (rest + above).max(axis=0))
         possible = (pieces.possible & self.bits) != 0
-        return pieces.numbered(), bands, Lines(lines[0], lines[1], possible, tie), straight
+        return (least, most), Lines(lines[0], lines[1], possible, tie), straight
 
-    def _each(self, pieces: Pieces) -> Iterator[tuple[int, NDArray[np.intp], NDArray[np.intp], Ends]]:
+    def _each(self, pieces: Pieces) -> Iterator[tuple[int, NDArray[np.intp] | slice, NDArray[np.intp], Ends]]:
         """Yield for each candidate the pieces where it is possible, their rows, and their ends."""
-        among = (pieces.possible & self.bits) != 0
-        for place, new in enumerate(self.rows):
-            at = np.flatnonzero(among[place])
-            if self.deleted[place].stack.determined and len(at):
-                row = pieces.row[at]
-                yield place, at, row, Ends.of(new, row, pieces.low[at], pieces.high[at], pieces.beyond[at])
+        for place, (new, bit) in enumerate(zip(self.rows, self.bits[:, 0], strict=True)):
+            among = np.flatnonzero(pieces.possible & bit)
+            if not self.deleted[place].stack.determined or not len(among):
+                continue
+            at = slice(None) if len(among) == len(pieces) else among  # a slice is faster
+            row = pieces.row[at]
+            yield place, at, row, Ends.of(new, row, pieces.low[at], pieces.high[at], pieces.beyond[at])
 
-    def decide(self, pieces: Pieces, bands: NDArray[np.float64]) -> tuple[Parts, Pieces]:
+    def decide(self, pieces: Pieces, least: NDArray[np.float64], most: NDArray[np.float64]) -> tuple[Parts, Pieces]:
         """Return the pieces that are in the sets, and those that are still open, with the candidates left to them."""
-        least, most = self._bounds(pieces, bands)
         possible = pieces.possible & self.as_bits(_may_be_least(least, most))
         some = (possible & pieces.within) != 0
         # If all estimates are infinite, all candidates are tied.
@@ -173,21 +171,31 @@ class Contest:
         still = some & ~inside
         return (pieces.row[inside], pieces.low[inside], pieces.high[inside]), pieces.take(still).among(possible[still])
 
-    def _bounds(self, pieces: Pieces, bands: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return bounds of V_k at both ends of each piece: (c, 2, k) arrays, +∞ for candidates ruled out.
-
-        Between the ends V_k is between the lines from one to the other. With the three sums of `Tangents`,
-        V = min(max(own + second, first), third). Of lines this is a line as long as the same of them is the largest and
-        the smallest. Where that may change, and with it the side on which the line would be, bounds are constant.
-        """
+    def _bounds(self, pieces: Pieces, sources: Sequence[Callable[[NewRows, Any, Ends], NDArray[np.float64]]]) -> Bounds:
+        """Return bounds of V_k on pieces, from bounds of its sums by each candidate's source (see `DeletedScores`)."""
         least, most = np.full((2, len(self.rows), 2, len(pieces)), np.inf)
-        for place, bit in enumerate(self.bits[:, 0]):
-            at = np.flatnonzero(pieces.possible & bit)
-            own, turns = self._own(place, pieces.take(at))
-            there = bands[place][:, :, pieces.origin[at]]
-            least[place][:, at] = _lower(own * (1 - TIED), turns, there[:, :3])
-            most[place][:, at] = _upper(own * (1 + TIED), there[:, 3:])
+        for place, at, row, ends in self._each(pieces):
+            sums = sources[place](self.rows[place], row, ends)
+            found = self._bounded(place, row, *self._own(place, pieces.take(at)), sums)
+            least[place][:, at], most[place][:, at] = found
         return least, most
+
+    def _bounded(
+        self,
+        place: int,
+        row: NDArray[np.intp],
+        own: NDArray[np.float64],
+        turns: NDArray[np.bool_],
+        sums: NDArray[np.float64],
+    ) -> Bounds:
+        """Return bounds of V of one candidate at both ends of pieces.
+
+        With the three sums of `Tangents`, V = min(max(own + second, first), third). Of lines this is a line as long as
+        the same of them is the largest and the smallest. Where that may change, and with it the side on which the line
+        would be, bounds are constant.
+        """
+        sums = self._scaled(place, row, sums)
+        return _lower(own * (1 - TIED), turns, sums[:, :3]), _upper(own * (1 + TIED), sums[:, 3:])
 
     def _own(self, place: int, pieces: Pieces) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         """Return the new row's own deleted score times the width at both ends of pieces, and whether it may be zero."""
@@ -230,10 +238,3 @@ def _may_be_least(least: NDArray[np.float64], most: NDArray[np.float64]) -> NDAr
     """Return whether each candidate may have the least V somewhere on each piece: a (c, k) array."""
     best = most.sum(axis=1).argmin(axis=0)
     return np.asarray((least <= most[best, :, np.arange(len(best))].T).any(axis=1))
-
-
-def _range(
-    low: NDArray[np.float64], high: NDArray[np.float64], rows: NDArray[np.intp], among: NDArray[np.bool_]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the range of the sets of all candidates that are possible, for some new rows."""
-    return np.where(among, low[:, rows], np.inf).min(axis=0), np.where(among, high[:, rows], -np.inf).max(axis=0)

@@ -44,12 +44,12 @@ if TYPE_CHECKING:
     from confide.typing import Level
 
 # At most this many products of a trial row and a new row are in memory at once.
-PRODUCTS = 2**18
+PRODUCTS = 2**19
 # Bounds that hold for all new rows are tabulated for these numbers of changes and of leverages.
 CHANGES = 96
 LEVERAGES = 12
 # With one or two features, changes of the trial's residuals are told apart by so many steps each way.
-STEPS = {1: 32, 2: 8}
+STEPS = {1: 32, 2: 16}
 # Scores that differ by less, relatively, are equal.
 EQUAL = 1e-11
 # The scores that are averaged lie above the levels 1 - 5α and below 1 - 0.3α.
@@ -185,10 +185,10 @@ class DeletedScores:
     def everywhere(self, new: NewRows, row: NDArray[np.intp], ends: Ends) -> NDArray[np.float64]:
         """Return bounds of the sums on intervals of outcomes of those rows, from tables."""
         ball, known, small = self._balls(new, row, ends)
-        least = np.where(known & small, self.least[:, ball], 0.0)
-        most = np.where(known, self.most[:, ball % CHANGES], np.inf)
-        under = np.where(known & small, self.tangents.under[:, ball], np.inf)
-        over = np.where(known, self.tangents.over[:, ball], np.inf)
+        least = np.where(known & small, np.take(self.least, ball, axis=1), 0.0)
+        most = np.where(known, np.take(self.most, ball % CHANGES, axis=1), np.inf)
+        under = np.where(known & small, np.take(self.tangents.under, ball, axis=1), np.inf)
+        over = np.where(known, np.take(self.tangents.over, ball, axis=1), np.inf)
         slope = self.tangents.slope[:, 0] @ new.features[row].T
         found = np.empty((2, 6, len(row)))
         for bounds, residual in zip(found, (ends.first, ends.last), strict=True):
@@ -236,11 +236,8 @@ class DeletedScores:
             part = slice(begin, begin + at_once)
             there = np.flatnonzero((cell >= begin) & (cell < begin + at_once))
             tangents = Tangents.of(self.rows, self.band, centre[part], away[part], leverage[part])
-            mine = cell[there] - begin
             for bounds, end in zip(found, (first, last), strict=True):
-                value = tangents.value[:, mine] + np.einsum("skp,kp->sk", tangents.slope[:, mine], end[there])
-                bounds[:3, there] = np.maximum(value - tangents.under[:, mine], 0.0)
-                bounds[3:, there] = value + tangents.over[:, mine]
+                bounds[:, there] = tangents.at(cell[there] - begin, end[there])
         return found
 
     def lines(

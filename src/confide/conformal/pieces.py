@@ -31,7 +31,7 @@ class Pieces:
     beyond : (k,) array
         How far a ray is split off: the first part of [y, ∞) is [y, y + beyond].
     origin : (k,) array
-        The place of the piece whose bounds hold here too.
+        The place of the piece that it was taken from.
     """
 
     row: NDArray[np.intp]
@@ -67,7 +67,7 @@ class Pieces:
         return Pieces(self.row, self.low, self.high, possible, self.within, self.beyond, self.origin)
 
     def numbered(self) -> Pieces:
-        """Return the pieces, each with bounds of its own."""
+        """Return the pieces, each with its own place."""
         every = np.arange(len(self))
         return Pieces(self.row, self.low, self.high, self.possible, self.within, self.beyond, every)
 

@@ -44,8 +44,8 @@ if TYPE_CHECKING:
 
 # Directions of the features whose singular value, relative to the largest, is below this are not determined.
 DETERMINED = 1e-7
-# New rows are solved in chunks, so that memory does not grow with their number.
-CHUNK = 2**14
+# New rows are solved in chunks of at most so many, so that memory does not grow with their number.
+CHUNK = 2**15
 
 
 def rank_of(alpha: Level, rows: int) -> int:
@@ -105,8 +105,9 @@ class Rows:
         return Rows(self.features[index], *(each[index] for each in (self.offset, self.scale, self.lower, self.upper)))
 
     def chunks(self) -> Iterator[slice]:
-        """Yield slices of at most `CHUNK` rows."""
-        return (slice(start, start + CHUNK) for start in range(0, len(self), CHUNK))
+        """Yield slices of at most `CHUNK` rows, of about equal length."""
+        length = math.ceil(len(self) / math.ceil(len(self) / CHUNK)) if len(self) else 1
+        return (slice(start, start + length) for start in range(0, len(self), length))
 
 
 def _vector(values: ArrayLike, name: str, rows: int) -> NDArray[np.float64]:

@@ -122,10 +122,10 @@ class Tangents:
         loss = high * (1 - rows.left / np.maximum(1 - rows.norms**2 / (1 + leverage[:, None]), ALONE))
         turn = np.maximum(moved - np.abs(residuals), 0.0) / np.maximum(rows.left, ALONE)
         turn = turn * (1 / stack.lower + 1 / stack.upper)
-        scores, low, high, loss, turn = (
-            np.take_along_axis(each, order, axis=1) for each in (scores, low, high, loss, turn)
+        scores, per_unit, low, high, loss, turn = (
+            _sorted(each, order) for each in (scores, per_unit, low, high, loss, turn)
         )
-        slopes = -np.take_along_axis(per_unit, order, axis=1)[:, :, None] * stack.features[order]
+        slopes = -per_unit[:, :, None] * stack.features[order]
         first, last = band
         begins, ends = (max(first - 2, 0), first - 1, first - 1), (last - 1, last - 1, last)
         swaps = {count: _swaps(scores, low, high, count) for count in {*begins, *ends}}
@@ -140,6 +140,20 @@ class Tangents:
             under[place] = np.where(known, swaps[end] + loss[:, begin:end].sum(axis=1) + off, np.inf)
             over[place] = np.where(known, swaps[begin] + turn[:, begin:end].sum(axis=1) + off, np.inf)
         return cls(value, slope, under, over)
+
+    def at(self, ball: NDArray[np.intp], changes: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the bounds at changes c in balls with centres of their own: a (6, k) array, the lower ones first."""
+        columns = [self.value.T, *np.moveaxis(self.slope, -1, 0).transpose(0, 2, 1), self.under.T, self.over.T]
+        there = np.take(np.concatenate(columns, axis=1), ball, axis=0).T.reshape(len(columns), 3, len(ball))
+        value = there[0] + np.einsum("psk,kp->sk", there[1:-2], changes)
+        return np.concatenate([np.maximum(value - there[-2], 0.0), value + there[-1]])
+
+
+def _sorted(values: NDArray[np.float64], order: NDArray[np.intp]) -> NDArray[np.float64]:
+    """Return the values of each ball in the order of its scores, or in that of the one centre."""
+    if len(order) == 1:
+        return values[:, order[0]]
+    return np.asarray(np.take(values, order + np.arange(len(values))[:, None] * values.shape[1]))
 
 
 def _swaps(
