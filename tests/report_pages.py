@@ -46,7 +46,7 @@ def expected(model, X, alpha, control=None):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", InfiniteIntervalWarning)
         moved = model.with_alpha(alpha)
-    found = answer(moved, moved.encode(X), control).table
+    found = answer(moved, moved.read(X), control).table
     return {name: found[name].to_numpy() for name in found.column_names}
 
 

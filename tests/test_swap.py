@@ -30,6 +30,7 @@ from confide.data.files import read_batches, read_study
 from confide.data.splits import spawn_seeds, split_places
 from confide.effects.base import difference
 from confide.ratio import ClassifierRatio
+from confide.weights.people import People
 
 # With few rows of weight an interval may be infinite, which is right and not what is looked at here.
 pytestmark = pytest.mark.filterwarnings("ignore::confide.exceptions.InfiniteIntervalWarning")
@@ -322,8 +323,9 @@ def test_nested_effects_over_the_arm_that_calibrates(tmp_path, entry, name):
         ]
         scores = np.array([pair.ends.miss(x, c)[0] for x, c in zip(swap.encoded(model), truth, strict=True)])
         table.append(scores)
-        np.testing.assert_allclose(np.sort(pair.calibration.scores), without(scores, new), **CLOSE)
-        found = model.effect_.predict_interval(model._new_rows(swap.encoded(model)[new], model.arms_), 1, 0)
+        np.testing.assert_allclose(np.sort(pair.scores["both"]), without(scores, new), **CLOSE)
+        rows = model._new_rows(People(swap.encoded(model)[new], None, {}), model.arms_)
+        found = model.effect_.predict_interval(rows, 1, 0)
         members += bool((found.lower <= truth[new].lower)[0] and (truth[new].upper <= found.upper)[0])
     np.testing.assert_allclose(np.array(table), np.broadcast_to(table[0], np.shape(table)), **CLOSE)
     assert members >= needed(swap.bag)

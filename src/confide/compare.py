@@ -11,8 +11,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.model_selection import train_test_split
 
-from confide.data.arrow import take_rows
-from confide.data.study import Study
+from confide.data.splits import split_places
 from confide.diagnostics.coverage import Coverage, coverage_report
 from confide.diagnostics.weights import calibration_weights
 from confide.exceptions import InfiniteIntervalWarning, RefusalError, TrialAloneWarning
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from confide.data.study import Study
     from confide.typing import Label, Level
 
 # Share of trial rows in the hold-out set; the others fit and calibrate.
@@ -82,7 +82,13 @@ def compare_on_held_out(
 
 
 def hold_out(study: Study, seed: int) -> tuple[Study, Study]:
-    """Return the study without a hold-out set of the trial's rows, and the hold-out set."""
+    """Return the study without a hold-out set of the trial's rows, and the hold-out set.
+
+    Whole clusters are held out. If people were assigned with different probabilities, the hold-out set is thinned, so
+    that each arm's rows represent everybody.
+    """
+    if study.target is not None:
+        raise RefusalError("held-out rows are the trial's people, and the target's outcomes are not known.")
     rows = np.arange(len(study))
     in_trial = rows[study.trial]
     strata = _strata(study.treatment[study.trial])
@@ -92,13 +98,20 @@ def hold_out(study: Study, seed: int) -> tuple[Study, Study]:
             f"{HELD_OUT:.0%} of the trial's {len(in_trial)} rows cannot be held out: both parts need {least} of them. "
             "Use a larger trial."
         )
-    _, test = train_test_split(in_trial, test_size=HELD_OUT, random_state=seed, stratify=strata)
-    kept = np.setdiff1d(rows, test)
-    kept_rows, test_rows = (
-        Study(take_rows(study.X, index), study.y[index], study.treatment[index], study.trial[index])
-        for index in (kept, test)
-    )
-    return kept_rows, test_rows
+    if study.cluster is None:
+        _, test = train_test_split(in_trial, test_size=HELD_OUT, random_state=seed, stratify=strata)
+    else:
+        test = in_trial[split_places(len(in_trial), HELD_OUT, seed, study.cluster[in_trial])[1]]
+    return study.take(np.setdiff1d(rows, test)), study.take(_thinned(study, test, seed))
+
+
+def _thinned(study: Study, rows: NDArray[np.intp], seed: int) -> NDArray[np.intp]:
+    """Return trial rows so that each arm's represent everybody: those assigned with large probability are thinned."""
+    if study.assignment is None:
+        return rows
+    least = {label: study.received(label).min() for label in study.arms}
+    keep = [least[label] for label in study.treatment[rows].tolist()] / study.assignment[rows]
+    return np.asarray(rows[np.random.default_rng(seed).random(len(rows)) < keep])
 
 
 def compare(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import copy
 import warnings
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -23,30 +23,39 @@ from confide.base.validation import all_or_nothing, examples
 from confide.conformal.intervals import Intervals, IntervalSets
 from confide.conformal.quantile import check_alpha
 from confide.data.arrow import origin_of, take_rows
-from confide.data.encoding import TableEncoder, dense, encoded_names, kinds_of
+from confide.data.encoding import TableEncoder, dense, encoded_names, kinds_of, numbers_in
 from confide.data.splits import Rows, spawn_seeds
 from confide.data.study import Study, as_study
 from confide.diagnostics.advice import described_effect, summarise
 from confide.diagnostics.covariate_shift import Population
+from confide.diagnostics.randomisation import Randomisation, randomisation_test
 from confide.diagnostics.records import ASKED_ROWS, ArmDiagnostics, ArmSample, diagnose
-from confide.effects.registry import check_effect
+from confide.effects.registry import check_effect, check_for_whom
 from confide.exceptions import InfiniteIntervalWarning, PopulationWarning
-from confide.methods.promise import weakest
+from confide.methods.promise import Whom, weakest
 from confide.methods.study_arms import (
+    at_gamma,
     check_control,
+    check_gamma,
     fit_arm,
     learning_rows,
     point_out_two_values,
     rows_by_arm,
     unfitted_arm,
 )
+from confide.models.scores import check_side
+from confide.weights.groups import Groups
+from confide.weights.people import People
+from confide.weights.weighing import target_rows, weights_of
 
 if TYPE_CHECKING:
     import os
 
-    from numpy.typing import ArrayLike
+    import pyarrow as pa
+    from numpy.typing import ArrayLike, NDArray
     from sklearn.utils import Tags
 
+    from confide.effects.base import Effect
     from confide.methods.base import ArmEstimator
     from confide.methods.new_rows import NewRows
     from confide.methods.promise import Promise
@@ -62,6 +71,7 @@ if TYPE_CHECKING:
         Table,
         Transformer,
     )
+    from confide.weights.arm_weights import ArmWeights
 
 
 class CounterfactualIntervals(Labelled, BaseEstimator):
@@ -88,6 +98,16 @@ class CounterfactualIntervals(Labelled, BaseEstimator):
         the estimator's own, which is the automatic one for a name.
     control : label, default None
         Treatment that effects are reported against. None: the first in order, which `summary` names.
+    side : {"both", "lower", "upper"}
+        Which ends intervals have. With one, the other is infinite, or the end of the outcome's declared range, and the
+        end is nearer than that of an interval with two. A lower bound of an effect is the treated arm's lower bound
+        minus the control's upper one, each at arm_alpha.
+    groups : str or sequence of str, default None
+        Columns of X, crossed, within each of whose groups the promise is to hold: new rows are ranked among trial rows
+        of their own group. At most 20 groups. A group without trial rows has infinite intervals, with a warning.
+    gamma : float, default 1.0
+        How many times as frequent as in the trial people may be among those asked about, for reasons that are not in X.
+        Intervals are those of the level alpha/gamma, with every method and effect.
     encoder : "auto" or transformer
         How covariates become numbers, for all arms alike. "auto": `confide.data.encoding.TableEncoder`. It is fitted,
         without outcomes, on the rows that calibrate neither an arm nor an effect, so that it treats a calibration row
@@ -112,6 +132,10 @@ class CounterfactualIntervals(Labelled, BaseEstimator):
         The fitted arm estimator of each label.
     encoder_ : transformer
         The fitted encoder.
+    side_, gamma_ : str, float
+        What is in force, frozen by `fit`.
+    groups_ : Groups or None
+        The groups that the trial has.
     diagnostics_ : dict
         What to check before trusting an arm, by label: `confide.diagnostics.records.ArmDiagnostics`. Computed at first
         use; `summary` gives it as text.
@@ -123,6 +147,10 @@ class CounterfactualIntervals(Labelled, BaseEstimator):
     and potential outcomes with a constant probability, that it lost no rows because of their outcomes, that its rows
     and the new ones are independent of each other, and that no unit is in both tables. If many new rows, or one far
     out, are clearly unlike the trial's, there is a `PopulationWarning`; no warning is not evidence that they are alike.
+
+    A study may carry more (`stack`): ``assignment``, known probabilities that differ between people; ``cluster``, rows
+    that depend on each other; ``target``, covariates of other people than the trial's. Calibration rows then have
+    weights (`confide.conformal.marks`), and the promise, which `promise_` states, is for those people.
     """
 
     _by_label: ClassVar = ("arms_", "rows_", "samples_")
@@ -135,6 +163,9 @@ class CounterfactualIntervals(Labelled, BaseEstimator):
         arm_alpha: Level | None = None,
         base: Regressor | str | None = None,
         control: Label | None = None,
+        side: str = "both",
+        groups: Any = None,
+        gamma: float = 1.0,
         encoder: Transformer | str = "auto",
         random_state: RandomState = None,
         n_jobs: int | None = None,
@@ -145,12 +176,23 @@ class CounterfactualIntervals(Labelled, BaseEstimator):
         self.arm_alpha = arm_alpha
         self.base = base
         self.control = control
+        self.side = side
+        self.groups = groups
+        self.gamma = gamma
         self.encoder = encoder
         self.random_state = random_state
         self.n_jobs = n_jobs
 
     def fit(
-        self, X: Table | Study, y: ArrayLike | None = None, treatment: Labels = None, trial: ArrayLike | None = None
+        self,
+        X: Table | Study,
+        y: ArrayLike | None = None,
+        treatment: Labels = None,
+        trial: ArrayLike | None = None,
+        *,
+        assignment: ArrayLike | None = None,
+        cluster: Labels = None,
+        target: Table | str | None = None,
     ) -> Self:
         """Fit every arm.
 
@@ -164,9 +206,15 @@ class CounterfactualIntervals(Labelled, BaseEstimator):
             Treatment labels, any number of them.
         trial : (n,) boolean array
             True for rows of the randomised trial.
+        assignment : (n,) array, default None
+            The probability of the treatment received, of the trial's rows; None: the same for everybody.
+        cluster : (n,) array, default None
+            What the trial's rows share, such as a school; None: rows are independent.
+        target : frame, (k, d) array or "observational", default None
+            Covariates of the people asked about; None: people like the trial's.
         """
         with all_or_nothing(self):
-            study = as_study(X, y, treatment, trial)
+            study = as_study(X, y, treatment, trial, assignment=assignment, cluster=cluster, target=target)
             arm = unfitted_arm(self.method, alpha=self.alpha, base=self.base, random_state=self.random_state)
             effect = check_effect(self.effect)
             if self.arm_alpha is not None:
@@ -174,22 +222,34 @@ class CounterfactualIntervals(Labelled, BaseEstimator):
             treatments = np.unique(study.treatment)
             control = check_control(self.control, treatments.tolist())
             point_out_two_values(arm, study.y)
+            self.side_, self.gamma_ = check_side(self.side), check_gamma(self.gamma)
+            check_for_whom(arm, effect, study, side=self.side_, groups=self.groups)
+            alpha = arm._level()
+            arm = at_gamma(arm, self.gamma_)
             self.encoder_ = self._fitted_encoder(study.X, learning_rows(arm, effect, study, control))
             encoded = self._encode(study.X)
-            fits = Parallel(n_jobs=self.n_jobs)(delayed(fit_arm)(arm, encoded, study, label) for label in treatments)
+            self.groups_ = (
+                None if self.groups is None else Groups.of(self.groups, study.X, study.trial, kinds_of(study.X))
+            )
+            weights = self._weights(study, encoded, arm.random_state)
+            fits = Parallel(n_jobs=self.n_jobs)(
+                delayed(fit_arm)(arm, encoded, study, label, weights[label]) for label in treatments.tolist()
+            )
             arms, said = zip(*fits, strict=True)
             self.treatments_ = treatments
             self.arms_: dict[Label, ArmEstimator] = dict(zip(treatments.tolist(), arms, strict=True))
             self.control_ = control
             self.method_ = self.method if isinstance(self.method, str) else arm.method_name
-            self.alpha_ = arms[0].alpha_
+            self.alpha_ = alpha
+            self.carries_ = tuple(study.carries)
+            self.assignment_column_ = study.assignment_column
             self._keeps_arm_alpha = self.arm_alpha is not None
             self.arm_alpha_ = check_alpha(self.alpha_) / 2 if self.arm_alpha is None else self.arm_alpha
             self.n_features_in_ = getattr(self.encoder_, "n_features_in_", encoded.shape[1])
-            self.rows_ = rows_by_arm(encoded, study) if self.effect != "bonferroni" else {}
+            self.rows_ = self._rows_by_arm(encoded, study, weights) if self.effect != "bonferroni" else {}
             self.effect_seed_, self.sample_seed_ = spawn_seeds(arm.random_state, 5)[3:]  # after the arms' own three
             self.effect_name_ = self.effect
-            self.effect_ = effect.fit(self._control_first(), self.rows_, self.arm_alpha_, self.effect_seed_)
+            self.effect_ = self._fitted_effect(effect)
             self._keep_for_diagnostics(encoded, study)
         for label, notes in zip(treatments.tolist(), said, strict=True):
             for category, text in notes:
@@ -202,15 +262,19 @@ class CounterfactualIntervals(Labelled, BaseEstimator):
         parts, order = self._ask_arms("predict", X, treatment)
         return np.concatenate(parts)[order]
 
-    def predict_interval(self, X: Table, treatment: Labels) -> Intervals:
-        """Return one interval per row for the outcome under a treatment: one label, or one label per row."""
-        parts, order = self._ask_arms("predict_interval", X, treatment)
+    def predict_interval(self, X: Table, treatment: Labels, *, assignment: ArrayLike | None = None) -> Intervals:
+        """Return one interval per row for the outcome under a treatment: one label, or one label per row.
+
+        ``assignment`` is the probability with which the trial would have assigned that treatment to each row, if it
+        assigned with probabilities that differ. Without it the smallest one stands in: intervals are wider than needed.
+        """
+        parts, order = self._ask_arms("predict_interval", X, treatment, assignment)
         lower, upper = np.concatenate(parts)[order].T
         return Intervals(lower, upper, origin_of(X))
 
-    def predict_set(self, X: Table, treatment: Labels) -> IntervalSets:
-        """Return one prediction set per row for the outcome under a treatment: one label, or one label per row."""
-        parts, order = self._ask_arms("predict_set", X, treatment)
+    def predict_set(self, X: Table, treatment: Labels, *, assignment: ArrayLike | None = None) -> IntervalSets:
+        """Return one prediction set per row for the outcome under a treatment; arguments as in `predict_interval`."""
+        parts, order = self._ask_arms("predict_set", X, treatment, assignment)
         return IntervalSets.concatenate(parts).take(order)
 
     def predict_effect(self, X: Table, treated: Label | None = None, control: Label | None = None) -> Floats:
@@ -223,11 +287,16 @@ class CounterfactualIntervals(Labelled, BaseEstimator):
         return self.arms_[treated].predict(encoded) - self.arms_[control].predict(encoded)
 
     def predict_effect_interval(
-        self, X: Table, treated: Label | None = None, control: Label | None = None
+        self, X: Table, treated: Label | None = None, control: Label | None = None, *, assignment: Any = None
     ) -> Intervals:
-        """Return one interval per row for Y(treated) - Y(control); the arms as in `predict_effect`."""
+        """Return one interval per row for Y(treated) - Y(control); the arms as in `predict_effect`.
+
+        ``assignment`` is the probability with which the trial would have assigned the treated arm to each row, if there
+        are two arms, or a mapping from both labels to such probabilities (see `predict_interval`).
+        """
         pair = self._pair(treated, control)
-        rows = self._new_rows(self._encode_new(X, stacklevel=3), pair)
+        encoded = self._encode_new(X, stacklevel=3)
+        rows = self._new_rows(People(encoded, self._groups_of(X, stacklevel=3), self._both(assignment, pair)), pair)
         lower, upper = self.effect_.predict_interval(rows, *pair)
         return Intervals(lower, upper, origin_of(X))
 
@@ -254,23 +323,32 @@ class CounterfactualIntervals(Labelled, BaseEstimator):
         other = copy.copy(self)
         other.__dict__.pop("diagnostics_", None)
         other.alpha = other.alpha_ = alpha
-        other.arms_ = {label: arm._at(alpha) for label, arm in self.arms_.items()}
+        other.arms_ = {label: arm._at(self._inner(alpha)) for label, arm in self.arms_.items()}
         if not isinstance(self.method, str):
             # A refit of the copy must mean the same level: what the estimator itself was given moves too.
-            moved = next(iter(other.arms_.values())).get_params(deep=False)
+            moved = at_gamma(next(iter(other.arms_.values())).fitted_as_, 1 / self.gamma_).get_params(deep=False)
             given = {name: moved[name] for name in ("alpha", "levels") if getattr(self.method, name, None) is not None}
-            other.method = clone(self.method).set_params(**given)
+            other.method = clone(self.method).set_params(**{**given, **({"alpha": alpha} if "alpha" in given else {})})
         if not self._keeps_arm_alpha:
             other.arm_alpha_ = check_alpha(alpha) / 2
-        effect = copy.copy(self.effect_)
-        other.effect_ = effect.fit(other._control_first(), self.rows_, other.arm_alpha_, self.effect_seed_)
+        other.effect_ = other._fitted_effect(copy.copy(self.effect_))
         other._warn_of_shortage()
         return other
 
     def _why_not_at(self, alpha: Level) -> str | None:
         """Return why the arms do not support this level, for instance because of a large floor; None if they do."""
         check_is_fitted(self)
-        return next(filter(None, (arm._why_not_at(alpha) for arm in self.arms_.values())), None)
+        return next(filter(None, (arm._why_not_at(self._inner(alpha)) for arm in self.arms_.values())), None)
+
+    def _inner(self, alpha: Level) -> Level:
+        """Return the level of the arms: alpha, or alpha/gamma."""
+        return alpha if self.gamma_ == 1 else check_alpha(alpha) / self.gamma_
+
+    def _fitted_effect(self, effect: Effect) -> Effect:
+        """Return the effect fitted on the arms in force."""
+        return effect.fit(
+            self._control_first(), self.rows_, self._inner(self.arm_alpha_), self.effect_seed_, self.side_
+        )
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to a file that `confide.load` reads without running code; complete or not at all.
@@ -287,51 +365,164 @@ class CounterfactualIntervals(Labelled, BaseEstimator):
     def diagnostics_(self) -> dict[Label, ArmDiagnostics]:
         """What to check before trusting an arm, by treatment label."""
         check_is_fitted(self)
+        asked = self._new_rows(self.asked_, self.arms_)
+        told: dict[str, Any] = {"method": self.method_, "alpha": float(self.alpha_), "whom": self.whom_}
         return {
-            label: diagnose(label, self.method_, arm, self.samples_[label], self.asked_, self.sample_seed_)
+            label: diagnose(label, arm, self.samples_[label], asked[label], self.sample_seed_, **told)
             for label, arm in self.arms_.items()
         }
+
+    @cached_property
+    def randomisation_(self) -> Randomisation | None:
+        """Whether treatment in the trial depends on covariates beyond what was stated."""
+        check_is_fitted(self)
+        parts = [sample.trial for sample in self.samples_.values()]
+        X, arm = np.concatenate([part.X for part in parts]), np.repeat(np.arange(len(parts)), [len(p) for p in parts])
+        known = None if parts[0].weight is None else np.concatenate([np.asarray(part.weight) for part in parts])
+        return randomisation_test(X, arm, known, self.population_.names, self.sample_seed_)
 
     def summary(self) -> str:
         """Return the diagnostics as text: method, promise, each arm's numbers, and when not to trust them."""
         check_is_fitted(self)
         promised = described_effect(self.effect_promise_, float(self.arm_alpha_))
-        return summarise(self.diagnostics_, self.effect_name_, promised, self.control_, self.effect_.shortages())
+        return summarise(
+            self.diagnostics_,
+            self.effect_name_,
+            promised,
+            self.control_,
+            self.effect_.shortages(),
+            whom=self.whom_,
+            shift=self._shift(),
+            randomisation=self.randomisation_,
+        )
+
+    def _shift(self) -> tuple[str, float] | None:
+        """Return the covariate by which the target differs most from the trial, in standard deviations."""
+        if self.target_ is None:
+            return None
+        trial = np.concatenate([sample.trial.X for sample in self.samples_.values()])
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)  # a column without any value
+            apart = (np.nanmean(self.target_, axis=0) - np.nanmean(trial, axis=0)) / np.nanstd(trial, axis=0)
+        apart = np.where(np.isfinite(apart), apart, 0.0)
+        farthest = int(np.abs(apart).argmax())
+        return self.population_.names[farthest], float(apart[farthest])
 
     @property
     def promise_(self) -> Promise:
         """The coverage that intervals of outcomes promise."""
         check_is_fitted(self)
-        return weakest((arm.promise for arm in self.arms_.values()), self.alpha_)
+        stated = weakest((arm.promise for arm in self.arms_.values()), self._inner(self.alpha_))
+        return self.whom_.promised(stated)
+
+    @property
+    def whom_(self) -> Whom:
+        """The people that promises are for."""
+        check_is_fitted(self)
+        return Whom(self.carries_, () if self.groups_ is None else self.groups_.columns, float(self.gamma_))
 
     @property
     def effect_promise_(self) -> Promise:
         """The coverage that intervals of effects promise."""
         check_is_fitted(self)
-        arms = (arm._promise_at(self.arm_alpha_) for arm in self.arms_.values())
-        return self.effect_.promise(weakest(arms, self.arm_alpha_), self.arm_alpha_)
+        inner = self._inner(self.arm_alpha_)
+        arms = (arm._promise_at(inner) for arm in self.arms_.values())
+        return self.whom_.promised(self.effect_.promise(weakest(arms, inner), inner))
 
     def _keep_for_diagnostics(self, encoded: Floats, study: Study) -> None:
         """Store what diagnostics need: samples of rows, and the distribution of the trial's covariates."""
         self.__dict__.pop("diagnostics_", None)
-        rows = Rows(encoded, study.y)
+        self.__dict__.pop("randomisation_", None)
+        rows = Rows(encoded, study.y, study.assignment)
         self.samples_ = {
             label: ArmSample.of(rows[mine], study.trial[mine], self.sample_seed_)
             for label in self.arms_
             for mine in [study.treatment == label]
         }
-        self.population_ = Population.of(encoded[study.trial], encoded_names(self.encoder_, encoded), self.sample_seed_)
-        chosen = np.random.default_rng(self.sample_seed_).permutation(np.flatnonzero(study.trial))
-        self.asked_ = encoded[chosen[:ASKED_ROWS]]
+        asked = encoded[study.trial] if self.target_ is None else self.target_
+        self.population_ = Population.of(asked, encoded_names(self.encoder_, encoded), self.sample_seed_)
+        rng = np.random.default_rng(self.sample_seed_)
+        if self.target_ is not None and self.groups_ is None:
+            self.asked_ = People(self.target_[rng.permutation(len(self.target_))[:ASKED_ROWS]], None, {})
+            return
+        chosen = rng.permutation(np.flatnonzero(study.trial))[:ASKED_ROWS]
+        group = None if self.groups_ is None else self.groups_.codes(take_rows(study.X, chosen))
+        self.asked_ = People(encoded[chosen], group, {})
 
     def _control_first(self) -> dict[Label, ArmEstimator]:
         """Return the arms, the control first."""
         others = {label: arm for label, arm in self.arms_.items() if label != self.control_}
         return {self.control_: self.arms_[self.control_], **others}
 
-    def _new_rows(self, encoded: Floats, labels: Iterable[Label]) -> dict[Label, NewRows]:
+    def _arm(self, label: Label) -> ArmEstimator:
+        """Return an arm whose intervals have the ends that are asked for."""
+        return self.arms_[label]._on_side(self.side_)
+
+    def _new_rows(self, people: People, labels: Iterable[Label]) -> dict[Label, NewRows]:
         """Return new rows for each of these arms: each base model predicts them once."""
-        return {label: self.arms_[label]._new_rows(encoded) for label in labels}
+        return {
+            label: self.arms_[label]._new_rows(people.X, people.assignment.get(label), people.group) for label in labels
+        }
+
+    def read(self, X: Table, assignment: Mapping[Label, ArrayLike] | None = None) -> People:
+        """Return new rows as the arms take them: covariates as numbers, groups, and probabilities of treatments."""
+        return People(self.encode(X), self._groups_of(X, stacklevel=3), self._checked(assignment or {}))
+
+    def assignment_in(self, table: pa.Table) -> dict[Label, Any]:
+        """Return the probabilities of treatments in a table of new rows, where it has a column for each of them."""
+        columns = {label: f"{self.assignment_column_}_{label}" for label in self.arms_}
+        if self.assignment_column_ is None or not all(name in table.column_names for name in columns.values()):
+            return {}
+        return {label: numbers_in(table, name) for label, name in columns.items()}
+
+    def _groups_of(self, X: Table, stacklevel: int) -> NDArray[np.intp] | None:
+        """Return the number of each row's group; warn, at the caller's caller, of rows without one."""
+        if self.groups_ is None:
+            return None
+        codes = self.groups_.codes(X)
+        if unseen := int((codes < 0).sum()):
+            warnings.warn(
+                f"{unseen} of {len(codes)} rows belong to groups of {', '.join(self.groups_.columns)} that the trial "
+                "does not have: their intervals are infinite.",
+                InfiniteIntervalWarning,
+                stacklevel=stacklevel + 1,
+            )
+        return codes
+
+    def _checked(self, assignment: Mapping[Label, ArrayLike]) -> dict[Label, Any]:
+        """Return probabilities of treatments by label; raise if the study does not use them."""
+        if assignment and "assignment" not in self.carries_:
+            raise ValueError(
+                "assignment was given for new rows, but the model was fitted without it: the trial's treatments had "
+                "the same probability for everybody. Leave it out, or fit with assignment=."
+            )
+        return dict(assignment)
+
+    def _both(self, assignment: Any, pair: tuple[Label, Label]) -> dict[Label, Any]:
+        """Return the probabilities of both arms of an effect."""
+        if assignment is None or hasattr(assignment, "keys"):
+            return self._checked(assignment or {})
+        if len(self.arms_) != 2:
+            raise ValueError(
+                f"with {len(self.arms_)} treatments, assignment must be a mapping from {examples(pair)} to their "
+                "probabilities."
+            )
+        treated = np.asarray(assignment, dtype=np.float64)
+        return self._checked({pair[0]: treated, pair[1]: 1 - treated})
+
+    def _weights(self, study: Study, encoded: Floats, seed: Any) -> dict[Label, ArmWeights | None]:
+        """Return the weights of each arm's trial rows, and keep the target's rows."""
+        given = None if study.target is None or isinstance(study.target, str) else self._encode(study.target)
+        self.target_ = target_rows(study, encoded, given, spawn_seeds(seed, 1)[0])
+        group = None if self.groups_ is None else self.groups_.codes(study.X)
+        return {label: weights_of(study, label, encoded, self.target_, group, self.groups_) for label in study.arms}
+
+    def _rows_by_arm(
+        self, encoded: Floats, study: Study, weights: Mapping[Label, ArmWeights | None]
+    ) -> dict[Label, tuple[Rows, Rows]]:
+        """Return each arm's observational and trial rows, with their marks."""
+        group = None if self.groups_ is None else self.groups_.codes(study.X)
+        return rows_by_arm(encoded, study, weights, group)
 
     def _fitted_encoder(self, X: Table, learns: Booleans) -> Any:
         """Return the encoder fitted on the rows of the mask; the kind of each column is decided by all rows."""
@@ -365,9 +556,13 @@ class CounterfactualIntervals(Labelled, BaseEstimator):
             warnings.warn(unlike, PopulationWarning, stacklevel=stacklevel)
         return encoded
 
-    def _ask_arms(self, question: str, X: Table, treatment: Labels) -> tuple[list[Any], Places]:
+    def _ask_arms(
+        self, question: str, X: Table, treatment: Labels, assignment: ArrayLike | None = None
+    ) -> tuple[list[Any], Places]:
         """Return the arms' predictions for their rows, and the order that sorts them into the rows of X."""
         encoded = self._encode_new(X, stacklevel=4)
+        group = self._groups_of(X, stacklevel=4)
+        known = None if assignment is None else np.broadcast_to(np.asarray(assignment, dtype=np.float64), len(encoded))
         labels = np.asarray(treatment)
         if labels.ndim and labels.shape != (len(encoded),):
             raise ValueError(f"treatment must be one label or {len(encoded)} labels, got shape {labels.shape}.")
@@ -375,9 +570,12 @@ class CounterfactualIntervals(Labelled, BaseEstimator):
         if not chosen:
             chosen, labels = list(self.arms_)[:1], np.asarray(next(iter(self.arms_)))
         rows = [np.flatnonzero(np.broadcast_to(labels == label, len(encoded))) for label in chosen]
-        answers = [
-            getattr(self._known_arm(label), question)(encoded[index]) for label, index in zip(chosen, rows, strict=True)
-        ]
+        answers = []
+        for label, index in zip(chosen, rows, strict=True):
+            self._known_arm(label)
+            told = self._checked({} if known is None else {label: known[index]})
+            people = People(encoded[index], None if group is None else group[index], told)
+            answers.append(getattr(self._arm(label), question)(self._new_rows(people, [label])[label]))
         return answers, np.argsort(np.concatenate(rows))
 
     def _known_arm(self, label: Label) -> ArmEstimator:

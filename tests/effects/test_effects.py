@@ -48,9 +48,7 @@ def test_a_pair_turned_round_is_the_negative():
 def test_a_treated_arm_without_observational_rows():
     only_control = np.where(TRIAL, TREATMENT, 0)
     model = nested(arm=Naive(base=LinearRegression(), random_state=0), treatment=only_control, alpha=0.3)
-    assert len(model.effect_.pairs_[1, 0].calibration.scores) == pytest.approx(
-        np.sum(TRIAL & (TREATMENT == 1)) / 2, abs=1
-    )
+    assert len(model.effect_.pairs_[1, 0].scores["both"]) == pytest.approx(np.sum(TRIAL & (TREATMENT == 1)) / 2, abs=1)
     assert np.isfinite(model.predict_effect_interval(X)).all()
 
 

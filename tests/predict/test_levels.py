@@ -75,7 +75,7 @@ def test_why_there_are_none(method, parameters, reason):
 
 
 def new_rows(model):
-    return model._new_rows(model.encode(NEW), model.arms_)
+    return model._new_rows(model.read(NEW), model.arms_)
 
 
 def test_there_are_some():
@@ -94,7 +94,7 @@ class Wider(Transfer):
 def test_inherited_offsets_are_not_believed():
     model = fitted(Wider(base=ridge_on_splines()))
     assert "not what one offset for all rows gives" in why_no_offsets(
-        model, model._new_rows(model.encode(NEW), model.arms_)
+        model, model._new_rows(model.read(NEW), model.arms_)
     )
 
 

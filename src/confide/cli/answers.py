@@ -10,13 +10,17 @@ import typer
 
 from confide.cli.app import (
     Alpha,
+    Assignment,
     Base,
     Categories,
+    Cluster,
     ConformityScore,
     Control,
     Covariates,
     Decimal,
     Encoding,
+    Gamma,
+    Group,
     Identifiers,
     Json,
     LowerIsBetter,
@@ -26,6 +30,8 @@ from confide.cli.app import (
     Outcome,
     Seed,
     Separator,
+    Side,
+    Target,
     Treatment,
     Trial,
     Trust,
@@ -78,6 +84,12 @@ def run(
     outcome_range: Annotated[
         str | None, typer.Option(help="Bounds of the outcome, such as 0,100: answers keep within them.")
     ] = None,
+    assignment: Assignment = None,
+    cluster: Cluster = None,
+    target: Target = None,
+    group: Group = None,
+    gamma: Gamma = 1.0,
+    side: Side = "both",
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
@@ -89,9 +101,22 @@ def run(
     dialect = dialect_of(sep, decimal, encoding)
     bounds = {"outcome_values": _numbers(outcome_values), "outcome_range": _numbers(outcome_range)}
     with notes():
-        study = read_tables(observational, trial, treatment, outcome, id, category, dialect, predict, covariates)
+        whom = {"assignment": assignment, "cluster": cluster, "target": target}
+        study = read_tables(
+            observational, trial, treatment, outcome, id, category, dialect, predict, covariates, **whom
+        )
         model = fitted(
-            study, method, alpha, seed, base=base, control=control, conformity_score=conformity_score, **bounds
+            study,
+            method,
+            alpha,
+            seed,
+            base=base,
+            control=control,
+            side=side,
+            groups=group,
+            gamma=gamma,
+            conformity_score=conformity_score,
+            **bounds,
         )
         with waiting("computing the diagnostics"):
             summary = model.summary()

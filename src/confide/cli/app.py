@@ -44,6 +44,24 @@ Control = Annotated[
     str | None, typer.Option(help="Treatment that the others are compared with; by default the first in order.")
 ]
 Alpha = Annotated[float, typer.Option(help="Miscoverage level: 0.1 for 90 % intervals.")]
+Assignment = Annotated[
+    str | None,
+    typer.Option(help="Column of the trial: the probability of the treatment received, if it was not one for all."),
+]
+Cluster = Annotated[
+    str | None, typer.Option(help="Column of the trial: what its people share, such as a school or a site.")
+]
+Target = Annotated[
+    str | None,
+    typer.Option(help="Whom you ask about: a file with their covariates, or observational; by default the trial's."),
+]
+Group = Annotated[
+    list[str] | None, typer.Option("--group", help="Covariate in each of whose groups the promise holds; repeatable.")
+]
+Gamma = Annotated[
+    float, typer.Option(help="How many times as frequent as in the trial people may be, for unknown reasons.")
+]
+Side = Annotated[str, typer.Option(help="both ends of intervals, or a lower or an upper bound only.")]
 LowerIsBetter = Annotated[
     bool, typer.Option("--lower-is-better", help="In the report a smaller outcome is the better one.")
 ]

@@ -6,13 +6,17 @@ import typer
 
 from confide.cli.app import (
     Alpha,
+    Assignment,
     Base,
     Categories,
+    Cluster,
     ConformityScore,
     Control,
     Covariates,
     Decimal,
     Encoding,
+    Gamma,
+    Group,
     Identifiers,
     Json,
     Method,
@@ -20,6 +24,8 @@ from confide.cli.app import (
     Outcome,
     Seed,
     Separator,
+    Side,
+    Target,
     Treatment,
     Trial,
     app,
@@ -93,6 +99,12 @@ def diagnose(
     sep: Separator = None,
     decimal: Decimal = ".",
     encoding: Encoding = None,
+    assignment: Assignment = None,
+    cluster: Cluster = None,
+    target: Target = None,
+    group: Group = None,
+    gamma: Gamma = 1.0,
+    side: Side = "both",
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
@@ -102,15 +114,27 @@ def diagnose(
     from confide.diagnostics.confounding_test import hidden_confounding_test
 
     with notes():
-        study = read_tables(observational, trial, treatment, outcome, id, category, dialect, None, covariates)
-        model = fitted(study, method, alpha, seed, base=base, control=control, conformity_score=conformity_score)
+        whom = {"assignment": assignment, "cluster": cluster, "target": target}
+        study = read_tables(observational, trial, treatment, outcome, id, category, dialect, None, covariates, **whom)
+        model = fitted(
+            study,
+            method,
+            alpha,
+            seed,
+            base=base,
+            control=control,
+            side=side,
+            groups=group,
+            gamma=gamma,
+            conformity_score=conformity_score,
+        )
         with waiting("computing the diagnostics"):
             summary = model.summary()
         with waiting("testing for hidden confounding"):
-            X, y, labels, in_trial = study
-            tests = hidden_confounding_test(X, y, labels, in_trial, random_state=seed)
+            tests = hidden_confounding_test(study.X, study.y, study.treatment, study.trial, random_state=seed)
     if as_json:
-        print_json({"summary": summary, "arms": model.diagnostics_, "hidden_confounding": tests})
+        found = {"arms": model.diagnostics_, "hidden_confounding": tests, "randomisation": model.randomisation_}
+        print_json({"summary": summary, **found})
         return
     from confide.cli.text import confounding_lines
 

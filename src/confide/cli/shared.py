@@ -30,8 +30,12 @@ def read_tables(
     dialect: Dialect,
     new: str | None = None,
     covariates: str | None = None,
+    **whom: str | None,
 ) -> Study:
-    """Return the study of two files; identifiers are not covariates, and new rows must have all covariates."""
+    """Return the study of two files; identifiers are not covariates, and new rows must have all covariates.
+
+    ``whom`` are the columns ``assignment`` and ``cluster``, and the ``target``.
+    """
     from confide.data.files import read_study
 
     with waiting("reading"):
@@ -45,6 +49,7 @@ def read_tables(
             categories=categories or [],
             dialect=dialect,
             covariates=None if covariates is None else [name.strip() for name in covariates.split(",")],
+            **whom,
         )
 
 
@@ -56,6 +61,9 @@ def fitted(
     *,
     base: str | None = None,
     control: str | None = None,
+    side: str = "both",
+    groups: list[str] | None = None,
+    gamma: float = 1.0,
     **parameters: list[float] | str | None,
 ) -> CounterfactualIntervals:
     """Return a model fitted on the study; ``parameters`` are those of its arms, None being their defaults."""
@@ -64,7 +72,15 @@ def fitted(
         from confide.methods.registry import method as method_by_name
 
         given = {name: value for name, value in parameters.items() if value is not None}
-        model = CounterfactualIntervals(alpha=alpha, base=base, control=_label(control, study), random_state=seed)
+        model = CounterfactualIntervals(
+            alpha=alpha,
+            base=base,
+            control=_label(control, study),
+            side=side,
+            groups=groups or None,
+            gamma=gamma,
+            random_state=seed,
+        )
         if given:
             model.set_params(method=method_by_name(str(model.method if method is None else method), **given))
         elif method is not None:

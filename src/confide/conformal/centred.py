@@ -21,11 +21,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from confide.conformal.quantile import Calibration
+from confide.conformal.marks import calibrated
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
+    from confide.conformal.marks import Marks
+    from confide.conformal.quantile import Calibration
     from confide.typing import Level
 
 
@@ -43,18 +45,23 @@ class CentredCalibration:
     below: Calibration
 
     @classmethod
-    def of(cls, centred: ArrayLike, slack: float = 0.0) -> CentredCalibration:
-        """Return the calibration of residuals minus their mean; residuals within the slack of each other are tied."""
+    def of(
+        cls, centred: ArrayLike, slack: float = 0.0, marks: Marks | None = None, group: int | None = None
+    ) -> CentredCalibration:
+        """Return the calibration of residuals minus their mean; residuals within the slack of each other are tied.
+
+        ``marks`` are those of the rows, for a new row of that group.
+        """
         centred = np.asarray(centred, dtype=np.float64)
         rows = len(centred)
         # With a single residual, it and the new one are always equally far from their mean.
         near = np.abs(centred) + slack if rows > 1 else np.full(rows, np.inf)
         far = near * (rows + 1) / max(rows - 1, 1)
         return cls(
-            above=Calibration.of(np.where(centred >= 0, near, far)),
-            below=Calibration.of(np.where(centred <= 0, near, far)),
+            above=calibrated(np.where(centred >= 0, near, far), marks, group),
+            below=calibrated(np.where(centred <= 0, near, far), marks, group),
         )
 
-    def quantiles(self, alpha: Level) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return how far the set reaches below and above the mean; +∞ if there are too few residuals."""
-        return self.below.quantile(alpha), self.above.quantile(alpha)
+    def quantiles(self, alpha: Level, own: ArrayLike = 1.0) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return how far sets reach below and above the mean, by the new rows' own weights; +∞ if rows are too few."""
+        return self.below.quantile(alpha, own), self.above.quantile(alpha, own)

@@ -25,7 +25,7 @@ The sets of all candidates, and where each is chosen, are found without a grid:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -35,6 +35,7 @@ from confide.conformal.contest import Contest
 from confide.conformal.deleted import DeletedScores, band_of
 from confide.conformal.intervals import IntervalSets
 from confide.conformal.pieces import Pieces, cut_at_ends, joined
+from confide.conformal.quantile import level
 from confide.conformal.reach import Parts, Reach
 from confide.conformal.stacked import contained, rank_of, whole_line
 from confide.conformal.straight import settle_straight
@@ -71,6 +72,12 @@ class Choice:
         What each candidate's sets and estimates need.
     handicaps : tuple of float
         Factors of the candidates' estimates.
+    share : float
+        1-α, slightly less.
+    weights : (m,) array or None
+        The trial rows' weights, if they differ. V_k does not depend on them: it must be symmetric in the rows.
+    side : {"both", "lower", "upper"}
+        Which ends the sets have.
     """
 
     stacks: tuple[Stack, ...]
@@ -78,9 +85,19 @@ class Choice:
     reaches: tuple[Reach, ...]
     deleted: tuple[DeletedScores, ...]
     handicaps: tuple[float, ...]
+    share: float
+    weights: NDArray[np.float64] | None = None
+    side: str = "both"
 
     @classmethod
-    def of(cls, stacks: Sequence[Stack], alpha: Level, handicaps: Sequence[float] = ()) -> Choice:
+    def of(
+        cls,
+        stacks: Sequence[Stack],
+        alpha: Level,
+        handicaps: Sequence[float] = (),
+        weights: NDArray[np.float64] | None = None,
+        side: str = "both",
+    ) -> Choice:
         """Return the choice among stacks.
 
         Parameters
@@ -92,6 +109,10 @@ class Choice:
         handicaps : sequence of float
             Factors above 0 of the candidates' estimates: one with a larger factor is chosen only if it is so much
             narrower. Empty: 1 for all.
+        weights : (m,) array, default None
+            Weights of the trial rows (see `marks`); None: all weigh 1.
+        side : {"both", "lower", "upper"}
+            Which ends the sets have; the stacks' tails reach farther on the other side.
         """
         if not 1 <= len(stacks) <= MOST_CANDIDATES:
             raise ValueError(f"a choice needs 1 to {MOST_CANDIDATES} candidates, got {len(stacks)}.")
@@ -99,28 +120,46 @@ class Choice:
         if len(rows) > 1:
             raise ValueError(f"candidates must have the same trial rows, got {', '.join(map(str, sorted(rows)))} rows.")
         rank = rank_of(alpha, rows.pop())
-        reaches = tuple(Reach.of(stack, rank) for stack in stacks)
+        reaches = tuple(Reach.of(stack, rank, weights, side) for stack in stacks)
         band = band_of(alpha, len(stacks[0]))
         deleted = tuple(DeletedScores.of(stack, band) for stack in stacks)
-        return cls(tuple(stacks), rank, reaches, deleted, tuple(handicaps) or (1.0,) * len(stacks))
+        factors = tuple(handicaps) or (1.0,) * len(stacks)
+        return cls(tuple(stacks), rank, reaches, deleted, factors, level(alpha), weights, side)
 
-    def sets(self, new: Sequence[Rows]) -> IntervalSets:
+    def weighing(self, weights: NDArray[np.float64] | None) -> Choice:
+        """Return the same choice with other weights of the trial rows."""
+        reaches = tuple(replace(reach, weights=weights) for reach in self.reaches)
+        return replace(self, reaches=reaches, weights=weights)
+
+    def sets(self, new: Sequence[Rows], own: ArrayLike = 1.0) -> IntervalSets:
         """Return each new row's set of outcomes; the whole line where there are too few trial rows for alpha.
 
         Parameters
         ----------
         new : sequence of Rows
             The same new rows as each candidate sees them.
+        own : float or (n,) array
+            Their own weights, if trial rows have weights.
         """
         self._check(new)
-        if self.rank > len(self.stacks[0]):
+        enough = self._enough(own, len(new[0]))
+        if np.all(self.reaches[0].unbounded(enough)):
             return whole_line(len(new[0]))
         with threads_for(len(new[0])):
-            return IntervalSets.concatenate([self._solve(contest) for _, contest in self._contests(new)])
+            solved = [
+                self._solve(contest, None if enough is None else enough[part]) for part, contest in self._contests(new)
+            ]
+        return IntervalSets.concatenate(solved)
 
-    def contains(self, new: Sequence[Rows], values: ArrayLike) -> NDArray[np.bool_]:
+    def _enough(self, own: ArrayLike, rows: int) -> NDArray[np.float64] | None:
+        """Return the weight of smaller scores that puts an outcome of each new row outside; None without weights."""
+        if self.weights is None:
+            return None
+        return self.share * (float(self.weights.sum()) + np.broadcast_to(np.asarray(own, dtype=np.float64), rows))
+
+    def contains(self, new: Sequence[Rows], values: ArrayLike, own: ArrayLike = 1.0) -> NDArray[np.bool_]:
         """Return whether each new row's set contains each value: an (n, v) array, for discrete outcomes."""
-        return contained(self.sets(new), values)
+        return contained(self.sets(new, own), values)
 
     def chosen_at(self, new: Sequence[Rows], y: ArrayLike) -> NDArray[np.intp]:
         """Return the place of the candidate that is chosen at one outcome of each new row, which may be infinite."""
@@ -141,10 +180,12 @@ class Choice:
         chunks = ((part, [rows.take(part) for rows in new]) for part in new[0].chunks())
         return ((part, Contest.of(self.deleted, self.handicaps, rows)) for part, rows in chunks)
 
-    def _solve(self, contest: Contest) -> IntervalSets:
-        """Return the sets of one chunk of new rows."""
-        possible = contest.possible(*self._ranges(contest))
-        sets = [self._set(contest, place, np.flatnonzero(possible[place])) for place in range(len(self.stacks))]
+    def _solve(self, contest: Contest, enough: NDArray[np.float64] | None) -> IntervalSets:
+        """Return the sets of one chunk of new rows; ``enough`` as in `Reach.residuals`."""
+        possible = contest.possible(*self._ranges(contest, enough))
+        if enough is not None:
+            possible[:, self.reaches[0].unbounded(enough)] = np.arange(len(possible))[:, None] == 0  # whoever is chosen
+        sets = [self._set(contest, place, np.flatnonzero(possible[place]), enough) for place in range(len(self.stacks))]
         found = [self._agreed(contest, possible, sets)]
         several = np.ones(possible.shape[1], dtype=bool)
         several[found[0][0]] = False
@@ -172,25 +213,35 @@ class Choice:
             low[place, row], high[place, row] = below, above
         # NaN, of candidates that are ruled out, is ignored.
         ends = [(np.fmin.reduce(each), np.fmax.reduce(each)) for each in (low, high)]
-        plain = np.flatnonzero((count == possible).all(axis=0) & np.isfinite(ends).all(axis=(0, 1)))
+        known = [(np.isfinite(first) & np.isfinite(last)) | (first == last) for first, last in ends]
+        plain = np.flatnonzero((count == possible).all(axis=0) & known[0] & known[1])
         winners = [contest.winner_between(plain, first[plain], last[plain], possible[:, plain]) for first, last in ends]
         agreed = (winners[0] >= 0) & (winners[1] >= 0)
         rows = plain[agreed]
         return rows, low[winners[0][agreed], rows], high[winners[1][agreed], rows]
 
-    def _ranges(self, contest: Contest) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return a range that contains each candidate's set, from tables: two (c, n) arrays."""
+    def _ranges(
+        self, contest: Contest, enough: NDArray[np.float64] | None
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return a range that contains each candidate's set, from tables: two (c, n) arrays.
+
+        On a side where sets have no end, it begins at the centre: all sets contain what lies beyond all centres.
+        """
         low, high = np.empty((2, *contest.widths.shape))
         for place, new in enumerate(contest.rows):
             norm = np.sqrt(new.squared)
-            below, above = (self.reaches[place].farthest(norm * tail) * tail for tail in (new.lower, new.upper))
+            below, above = (
+                self.reaches[place].farthest(norm * tail, enough) * tail if self.side in ("both", side) else 0.0 * tail
+                for side, tail in (("lower", new.lower), ("upper", new.upper))
+            )
             low[place], high[place] = new.outcomes(slice(None), -below, above, self.stacks[place].rounding)
             low[place, new.free], high[place, new.free] = -np.inf, np.inf
         return low, high
 
-    def _set(self, contest: Contest, place: int, at: NDArray[np.intp]) -> Parts:
+    def _set(self, contest: Contest, place: int, at: NDArray[np.intp], enough: NDArray[np.float64] | None) -> Parts:
         """Return one candidate's sets of some new rows, as disjoint intervals of outcomes."""
-        sets = self.stacks[place].solve(contest.rows[place].take(at), self.reaches[place])
+        needed = None if enough is None else enough[at]
+        sets = self.stacks[place].solve(contest.rows[place].take(at), self.reaches[place], needed)
         return at[sets.rows], sets.lower, sets.upper
 
     def _settle(self, contest: Contest, pieces: Pieces) -> Iterator[Parts]:

@@ -116,7 +116,8 @@ class Contest:
         self, rows: NDArray[np.intp], low: NDArray[np.float64], high: NDArray[np.float64], possible: NDArray[np.bool_]
     ) -> NDArray[np.intp]:
         """Return the candidate that is chosen at all outcomes of each row between two, if bounds tell; otherwise -1."""
-        winner = np.where(possible.sum(axis=0) == 1, possible.argmax(axis=0), -1)
+        # With one candidate, or the same end of all, there is nothing to choose.
+        winner = np.where((possible.sum(axis=0) == 1) | (low == high), possible.argmax(axis=0), -1)
         at = np.flatnonzero(winner < 0)
         bits = self.as_bits(possible[:, at])
         pieces = Pieces(rows[at], low[at], high[at], bits, bits, self.widths[0, rows[at]], rows[at])

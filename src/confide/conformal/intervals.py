@@ -117,6 +117,14 @@ def moved_apart(lower: NDArray[np.float64], upper: NDArray[np.float64], offset: 
     return Intervals(lower - offset - slack, upper + offset + slack).clip(-np.inf, np.inf)
 
 
+def moved_out(end: NDArray[np.float64], offset: ArrayLike, side: str) -> Intervals:
+    """Return intervals with one end, the "lower" or the "upper" one, moved outwards by the offset and rounded so."""
+    offset = np.asarray(offset, dtype=np.float64)
+    out = offset + 4 * np.finfo(np.float64).eps * np.maximum(np.abs(end), np.abs(offset))
+    nowhere = np.full(np.broadcast_shapes(np.shape(end), out.shape), np.inf)
+    return Intervals(end - out, nowhere) if side == "lower" else Intervals(-nowhere, end + out)
+
+
 @dataclass(frozen=True)
 class IntervalSets:
     """A union of disjoint closed intervals for each row.

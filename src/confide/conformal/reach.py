@@ -11,6 +11,9 @@ a new row of high leverage. Without such ends the set reaches to the k-th smalle
 starts and ends finds it, perhaps with gaps.
 
 For many new rows at once, a bound on all of their v leaves few trial rows that can have the k-th smallest start.
+
+If trial rows have weights, the set reaches to the first start at which those of smaller scores weigh enough, instead of
+the k-th smallest: how much is enough depends on the new row's own weight.
 """
 
 from __future__ import annotations
@@ -61,7 +64,11 @@ class Reach:
     Attributes
     ----------
     rank : int
-        k, the number of smaller scores that puts an outcome outside.
+        k, the number of smaller scores that puts an outcome outside, if trial rows weigh the same.
+    weights : (m,) array or None
+        The trial rows' weights. New rows then come with the weight that is enough to put an outcome outside.
+    side : {"both", "lower", "upper"}
+        Which ends the sets have.
     zero : (m,) boolean array
         Whether rounding hides the sign of the residual, so that the smaller factor counts.
     floor, norms : (m,) arrays
@@ -81,10 +88,12 @@ class Reach:
     floor: NDArray[np.float64]
     norms: NDArray[np.float64]
     limit: float
+    weights: NDArray[np.float64] | None = None
+    side: str = "both"
 
     @classmethod
-    def of(cls, stack: Stack, rank: int) -> Reach:
-        """Return the starts and ends for the k-th smallest score."""
+    def of(cls, stack: Stack, rank: int, weights: NDArray[np.float64] | None = None, side: str = "both") -> Reach:
+        """Return the starts and ends for the k-th smallest score, or for trial rows with weights."""
         off, slack, size = stack.rounding, stack.slack, np.abs(stack.residuals)
         norms = np.linalg.norm(stack.features, axis=1)
         least = np.minimum(stack.lower, stack.upper)
@@ -106,15 +115,27 @@ class Reach:
             floor=least * (1 - off),
             norms=norms * (1 + 2 * off),
             limit=float(limit),
+            weights=weights,
+            side=side,
         )
 
-    def residuals(self, new: NewRows) -> Parts:
-        """Return the residuals in each new row's set, as intervals: the rows, and the ends of s."""
-        everywhere = new.free | (self.rank > len(self.base))
+    def unbounded(self, enough: NDArray[np.float64] | None) -> NDArray[np.bool_] | bool:
+        """Return whether all trial rows together are too few, or for which new rows they weigh too little."""
+        if self.weights is None or enough is None:
+            return self.rank > len(self.base)
+        return np.asarray(enough > self.weights.sum())
+
+    def residuals(self, new: NewRows, enough: NDArray[np.float64] | None = None) -> Parts:
+        """Return the residuals in each new row's set, as intervals: the rows, and the ends of s.
+
+        ``enough`` is the weight that puts an outcome outside, per new row, if trial rows have weights.
+        """
+        everywhere = new.free | self.unbounded(enough)
         at, rest = np.flatnonzero(~everywhere), np.flatnonzero(everywhere)
         features, upper, lower = new.features[at], new.upper[at], new.lower[at]
-        down, up = -lower[:, None] * features, upper[:, None] * features
-        (below, below_ends), (above, above_ends) = self.quantiles(down), self.quantiles(up)
+        enough = None if enough is None else enough[at]
+        (below, below_ends), down = self._to_side("lower", -lower[:, None] * features, enough)
+        (above, above_ends), up = self._to_side("upper", upper[:, None] * features, enough)
         swept = below_ends | above_ends
         plain, hard = np.flatnonzero(~swept), np.flatnonzero(swept)
         parts = [
@@ -122,44 +143,83 @@ class Reach:
             (at[plain], -(lower * below)[plain], (upper * above)[plain]),
         ]
         if len(hard):
-            row, start, stop = self.sweep(down[hard])
+            some = None if enough is None else enough[hard]
+            row, start, stop = self._sweep_side("lower", down[hard], some)
             parts.append((at[hard[row]], -lower[hard[row]] * stop, -lower[hard[row]] * start))
-            row, start, stop = self.sweep(up[hard])
+            row, start, stop = self._sweep_side("upper", up[hard], some)
             parts.append((at[hard[row]], upper[hard[row]] * start, upper[hard[row]] * stop))
         row, low, high = (np.concatenate(each) for each in zip(*parts, strict=True))
         return row, low, high
 
-    def farthest(self, lengths: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return an upper bound of the k-th smallest start for every v of these lengths, from a table."""
-        if self.rank > len(self.base):
+    def _to_side(
+        self, side: str, directions: NDArray[np.float64], enough: NDArray[np.float64] | None
+    ) -> tuple[tuple[NDArray[np.float64], NDArray[np.bool_]], NDArray[np.float64]]:
+        """Return what `quantiles` returns, and its directions; +∞ on a side where sets have no end."""
+        if self.side in ("both", side):
+            return self.quantiles(directions, enough), directions
+        return (np.full(len(directions), np.inf), np.zeros(len(directions), dtype=bool)), directions
+
+    def _sweep_side(self, side: str, directions: NDArray[np.float64], enough: NDArray[np.float64] | None) -> Parts:
+        """Return what `sweep` returns; everything on a side where sets have no end."""
+        if self.side in ("both", side):
+            return self.sweep(directions, enough)
+        return np.arange(len(directions)), np.zeros(len(directions)), np.full(len(directions), np.inf)
+
+    def farthest(self, lengths: NDArray[np.float64], enough: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
+        """Return an upper bound of how far sets reach for every v of these lengths, from a table."""
+        if np.all(self.unbounded(enough)):
             return np.full(len(lengths), np.inf)
         longest = self.limit if np.isfinite(self.limit) else 1.0
         steps = np.linspace(0, longest, STEPS + 1)[1:]
         factors = np.where(self.zero, self.floor, self.base) - self.norms * steps[:, None]
         with np.errstate(divide="ignore"):
             starts = np.where(factors > 0, self.numerator / factors, np.inf) * (1 + 1e-9)
-        table = np.append(np.partition(starts, self.rank - 1, axis=1)[:, self.rank - 1], np.inf)
+        most = None if enough is None else np.full(STEPS, enough[~self.unbounded(enough)].max())
+        table = np.append(self._smallest(starts, self.rank, np.arange(len(self.base)), most), np.inf)
         return table[np.clip(np.ceil(lengths * (STEPS / longest)), 1, STEPS + 1).astype(np.intp) - 1]
 
-    def quantiles(self, directions: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        """Return the k-th smallest start for each v, and whether a trial row's interval ends: more may be inside."""
+    def _smallest(
+        self,
+        starts: NDArray[np.float64],
+        rank: int,
+        kept: NDArray[np.intp],
+        enough: NDArray[np.float64] | None,
+    ) -> NDArray[np.float64]:
+        """Return the k-th smallest start of each row, or the one at which these trial rows weigh enough; +∞ if none."""
+        if self.weights is None or enough is None:
+            found: NDArray[np.float64] = np.partition(starts, rank - 1, axis=1)[:, rank - 1]
+            return found
+        order = np.argsort(starts, axis=1)
+        reached = np.cumsum(np.take(self.weights[kept], order), axis=1) >= enough[:, None]
+        first = np.take_along_axis(order, reached.argmax(axis=1)[:, None], axis=1)
+        return np.where(reached.any(axis=1), np.take_along_axis(starts, first, axis=1)[:, 0], np.inf)
+
+    def quantiles(
+        self, directions: NDArray[np.float64], enough: NDArray[np.float64] | None = None
+    ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """Return how far each v's set reaches, and whether a trial row's interval ends: more may be inside."""
         lengths = np.sqrt(np.einsum("ij,ij->i", directions, directions))
         found, ends = np.empty(len(directions)), np.zeros(len(directions), dtype=bool)
         for block in blocks_of(lengths, self.limit if np.isfinite(self.limit) else 1.0):
             places = np.column_stack([directions[block], lengths[block]])
-            kept, rank = self._kept(places)
+            needed = None if enough is None else enough[block]
+            kept, below = self._kept(places, needed)
             if lengths[block[-1]] < self.limit and not self.zero[kept].any():
                 starts = self.numerator[kept] / (self.base[kept] + places @ self.factor[kept].T)
-                found[block] = np.partition(starts, rank - 1, axis=1)[:, rank - 1]
+                left = None if self.weights is None or needed is None else needed - self.weights[below].sum()
+                found[block] = self._smallest(starts, self.rank - len(below), kept, left)
                 continue
+            every = np.arange(len(self.base))
             for part in np.array_split(np.arange(len(block)), 1 + len(block) * len(self.base) // MAX_NUMBERS):
                 starts, stops = self._intervals(places[part])
-                found[block[part]] = np.partition(starts, self.rank - 1, axis=1)[:, self.rank - 1]
+                found[block[part]] = self._smallest(starts, self.rank, every, None if needed is None else needed[part])
                 ends[block[part]] = np.isfinite(stops).any(axis=1)
         return found, ends
 
-    def _kept(self, places: NDArray[np.float64]) -> tuple[NDArray[np.intp], int]:
-        """Return the trial rows that can have the k-th smallest start, and its rank among them."""
+    def _kept(
+        self, places: NDArray[np.float64], enough: NDArray[np.float64] | None
+    ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Return the trial rows that can have the start that decides, and those that certainly start before it."""
         centre = places[:, :-1].mean(axis=0)
         radius = np.sqrt(((places[:, :-1] - centre) ** 2).sum(axis=1).max()) * (1 + 1e-9)
         middle, wide = self.base + self.factor[:, :-1] @ centre, self.norms * radius
@@ -169,10 +229,12 @@ class Reach:
             first = np.where(self.zero, 0.0, self.numerator / (middle + wide))
             last = np.where(least > 0, self.numerator / least, np.inf)
         # Rounding of these bounds is far below this margin.
-        lowest = np.partition(first, self.rank - 1)[self.rank - 1] * (1 - 1e-9)
-        highest = np.partition(last, self.rank - 1)[self.rank - 1] * (1 + 1e-9)
+        every = np.arange(len(self.base))
+        least, most = (None, None) if enough is None else (enough.min(keepdims=True), enough.max(keepdims=True))
+        lowest = self._smallest(first[None], self.rank, every, least) * (1 - 1e-9)
+        highest = self._smallest(last[None], self.rank, every, most) * (1 + 1e-9)
         below = last < lowest
-        return np.flatnonzero(~below & (first <= highest)), self.rank - int(below.sum())
+        return np.flatnonzero(~below & (first <= highest)), np.flatnonzero(below)
 
     def _intervals(self, places: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return where each trial row's score begins and ceases to be smaller; +∞ for never."""
@@ -185,7 +247,7 @@ class Reach:
         start[empty], stop[empty] = np.inf, np.inf
         return start, stop
 
-    def sweep(self, directions: NDArray[np.float64]) -> Parts:
+    def sweep(self, directions: NDArray[np.float64], enough: NDArray[np.float64] | None = None) -> Parts:
         """Return all τ ≥ 0 with fewer than k smaller scores, as intervals: the places in v, and their ends."""
         lengths = np.sqrt(np.einsum("ij,ij->i", directions, directions))
         places, found = np.column_stack([directions, lengths]), []
@@ -196,8 +258,10 @@ class Reach:
             cuts = np.concatenate([stops, starts], axis=1)
             order = np.argsort(cuts, axis=1, kind="stable")
             cuts = np.pad(np.take_along_axis(cuts, order, axis=1), ((0, 0), (1, 0)))
-            smaller = np.cumsum(np.where(order < len(self.base), -1, 1), axis=1)
-            inside = (np.pad(smaller, ((0, 0), (1, 0))) < self.rank) & np.isfinite(cuts)
+            weights = np.ones(len(self.base)) if self.weights is None else self.weights
+            smaller = np.cumsum(np.concatenate([-weights, weights])[order], axis=1)
+            needed = self.rank if enough is None else enough[begin : begin + at_once, None]
+            inside = (np.pad(smaller, ((0, 0), (1, 0))) < needed) & np.isfinite(cuts)
             row, first, last = runs(inside)
             ends = np.pad(cuts, ((0, 0), (0, 1)), constant_values=np.inf)
             found.append((row + begin, cuts[row, first], ends[row, last]))

@@ -292,9 +292,9 @@ class Stack:
         """Return whether each new row's set contains each value: an (n, v) array, for discrete outcomes."""
         return contained(self.sets(new, alpha), values)
 
-    def solve(self, placed: NewRows, reach: Reach) -> IntervalSets:
-        """Return the sets of new rows in the coordinates of this stack."""
-        row, below, above = reach.residuals(placed)
+    def solve(self, placed: NewRows, reach: Reach, enough: NDArray[np.float64] | None = None) -> IntervalSets:
+        """Return the sets of new rows in the coordinates of this stack; ``enough`` as in `Reach.residuals`."""
+        row, below, above = reach.residuals(placed, enough)
         lower, upper = placed.outcomes(row, below, above, self.rounding)
         return union_of(row, lower, upper, len(placed))
 

@@ -146,7 +146,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     def fit(self, X: Table, y: ArrayLike | None = None) -> Self:  # noqa: ARG002  (scikit-learn's signature)
         """Learn the columns and their categories."""
-        table = _table(X, least=0 if self.kinds else 1)
+        table = as_table(X, least=0 if self.kinds else 1)
         if not table.num_columns:
             raise ValueError("there are no covariates: give at least one column.")
         if not (table.num_rows or self.kinds):
@@ -169,7 +169,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         if self.by_name_ and not is_frame(X):
             raise ValueError("the model was fitted on a table with named columns: give a table, not an array.")
-        table = _table(X, least=0)
+        table = as_table(X, least=0)
         if not self.by_name_:
             if table.num_columns != len(self.columns_):
                 raise ValueError(
@@ -198,7 +198,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return tags
 
 
-def _table(X: Table, least: int = 1) -> pa.Table:
+def as_table(X: Table, least: int = 1) -> pa.Table:
     """Return a frame or an array as an Arrow table."""
     if is_frame(X):
         return read_table(X)
@@ -215,8 +215,14 @@ def _array_column(values: NDArray[Any]) -> pa.Array:
 
 def kinds_of(X: Table) -> dict[str, str]:
     """Return the kind of each column of a frame or an array, decided by all its rows."""
-    table = X if isinstance(X, pa.Table) else _table(X)
+    table = X if isinstance(X, pa.Table) else as_table(X)
     return {name: kinds.decide(name, {"": table.column(name)}) for name in table.column_names}
+
+
+def numbers_in(table: pa.Table, name: str) -> NDArray[np.float64]:
+    """Return a column of numbers, however they are written."""
+    column = table.column(name)
+    return kinds.numbers(name, column, kinds.decide(name, {"": column}), finite=False)
 
 
 def encoded_names(encoder: Any, encoded: NDArray[np.float64]) -> list[str]:

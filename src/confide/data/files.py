@@ -64,12 +64,16 @@ def read_study(
     categories: Sequence[str] = (),
     dialect: Dialect = PLAIN,
     covariates: Sequence[str] | None = None,
+    assignment: str | None = None,
+    cluster: str | None = None,
+    target: str | None = None,
 ) -> Study:
     """Return the study of two files.
 
     Identifiers are not covariates. If the file of new rows is given and can be read twice, it must have the covariates:
     this is checked before a model is fitted. ``categories`` are columns that are categories although their values look
-    like numbers; ``covariates`` are the only columns that are used, all by default.
+    like numbers; ``covariates`` are the only columns that are used, all by default. ``assignment`` and ``cluster`` are
+    columns of the trial, ``target`` is a file or "observational", as in `stack`.
     """
     tables = [read_file(path, dialect) for path in (observational, trial)]
     # A pipe can be read only once.
@@ -81,8 +85,20 @@ def read_study(
     first, second = (
         table.drop_columns([name for name in identifiers if name in table.column_names]) for table in tables
     )
-    _warn_of_identifiers(tables, identifiers, [treatment, outcome], covariates)
-    study = stack(first, second, treatment, outcome, covariates, categories=categories, names=(observational, trial))
+    roles = [treatment, outcome, *(name for name in (assignment, cluster) if name is not None)]
+    _warn_of_identifiers(tables, identifiers, roles, covariates)
+    study = stack(
+        first,
+        second,
+        treatment,
+        outcome,
+        covariates,
+        assignment=assignment,
+        cluster=cluster,
+        target=target if target in (None, "observational") else read_file(target, dialect),
+        categories=categories,
+        names=(observational, trial),
+    )
     labels = np.unique(study.treatment)
     if len(labels) < 2:
         raise ValueError(

@@ -12,26 +12,44 @@ from sklearn.utils import check_random_state
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from confide.conformal.marks import Marks
     from confide.typing import RandomState
 
 
 @dataclass(frozen=True)
 class Rows:
-    """Covariates and outcomes, usually of one source; weights too, for base models trained on both sources."""
+    """Covariates and outcomes, usually of one source.
+
+    ``weight`` is for base models that are trained on both sources, ``marks`` for rows that calibrate.
+    """
 
     X: NDArray[np.float64]
     y: NDArray[np.float64]
     weight: NDArray[np.float64] | None = None
+    marks: Marks | None = None
 
     def __len__(self) -> int:
         return len(self.y)
 
     def __getitem__(self, index: NDArray[Any]) -> Rows:
-        return Rows(self.X[index], self.y[index], None if self.weight is None else self.weight[index])
+        weight = None if self.weight is None else self.weight[index]
+        return Rows(self.X[index], self.y[index], weight, None if self.marks is None else self.marks[index])
 
     def __add__(self, other: Rows) -> Rows:
-        """Return these rows, then the other's, without weights."""
+        """Return these rows, then the other's, without weights and marks."""
         return Rows(np.concatenate([self.X, other.X]), np.concatenate([self.y, other.y]))
+
+    @property
+    def cluster(self) -> NDArray[np.intp] | None:
+        """The cluster of each row; None if rows are independent."""
+        return None if self.marks is None else self.marks.cluster
+
+    def one_per_cluster(self, seed: int) -> Rows:
+        """Return one row of each cluster, drawn at random; all rows if they are independent."""
+        if self.cluster is None:
+            return self
+        order = np.random.default_rng(seed).permutation(len(self))
+        return self[np.sort(order[np.unique(self.cluster[order], return_index=True)[1]])]
 
     def joined(self) -> NDArray[np.float64]:
         """Return the rows as density ratios take them: covariates, then the outcome."""
@@ -66,16 +84,23 @@ def calibration_size(count: int, calibration: float) -> int:
 
 
 def split(rows: Rows, calibration: float, seed: int) -> tuple[Rows, Rows]:
-    """Return the fit rows and the calibration rows, drawn at random; no row is in both.
+    """Return the fit rows and the calibration rows, drawn at random; no row, and no cluster, is in both.
 
-    ``calibration`` is the share of rows that calibrate. At least one row stays on each side.
+    ``calibration`` is the share of rows, or of clusters, that calibrate. At least one stays on each side.
     """
-    fit, calibrate = split_places(len(rows), calibration, seed)
+    fit, calibrate = split_places(len(rows), calibration, seed, rows.cluster)
     return rows[fit], rows[calibrate]
 
 
-def split_places(count: int, calibration: float, seed: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Return the positions of the fit rows and of the calibration rows among ``count`` rows."""
-    order = np.random.default_rng(seed).permutation(count)
-    size = calibration_size(count, calibration)
-    return order[size:], order[:size]
+def split_places(
+    count: int, calibration: float, seed: int, cluster: NDArray[np.intp] | None = None
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return the positions of the fit rows and of the calibration rows among ``count`` rows, by cluster if given."""
+    if cluster is None:
+        order = np.random.default_rng(seed).permutation(count)
+        size = calibration_size(count, calibration)
+        return order[size:], order[:size]
+    names, code = np.unique(cluster, return_inverse=True)
+    fit, _ = split_places(len(names), calibration, seed)
+    learns = np.isin(code, fit)
+    return np.flatnonzero(learns), np.flatnonzero(~learns)

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from confide.base.validation import check_lengths, check_outcome, check_trial, examples, suggest
 from confide.data import kinds
-from confide.data.arrow import is_frame, read_array, read_frame, read_table
+from confide.data.arrow import is_frame, read_array, read_frame, read_table, take_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 class Study:
     """Observational and trial rows together, checked; ``X, y, treatment, trial = study`` unpacks it.
 
+    A study that carries more than these four, for whom answers hold, refuses to be unpacked: it would be lost.
+
     Attributes
     ----------
     X : frame or (n, d) array
@@ -36,14 +38,37 @@ class Study:
         Treatment labels.
     trial : (n,) boolean array
         True for rows of the randomised trial.
+    assignment : (n,) array or None
+        The probability of the treatment received, for the trial's rows; NaN for others.
+    cluster : (n,) array of integers or None
+        The cluster of each of the trial's rows; -1 for others.
+    target : frame, array, "observational" or None
+        Covariates of the people that one asks about; None: people like the trial's.
+    assignment_column : str or None
+        The name that ``assignment`` had in a table. New rows may have columns of that name, "_" and a treatment.
     """
 
     X: Table
     y: NDArray[np.float64]
     treatment: NDArray[Any]
     trial: NDArray[np.bool_]
+    assignment: NDArray[np.float64] | None
+    cluster: NDArray[np.intp] | None
+    target: Any
+    assignment_column: str | None
 
-    def __init__(self, X: Table, y: ArrayLike, treatment: Labels, trial: ArrayLike) -> None:
+    def __init__(
+        self,
+        X: Table,
+        y: ArrayLike,
+        treatment: Labels,
+        trial: ArrayLike,
+        *,
+        assignment: ArrayLike | None = None,
+        cluster: Labels = None,
+        target: Table | str | None = None,
+        assignment_column: str | None = None,
+    ) -> None:
         X = read_frame(X).to_native() if is_frame(X) else read_array(X)
         y, treatment, trial = check_outcome(y), check_labels(treatment), check_trial(trial)
         check_lengths(X=X, y=y, treatment=treatment, trial=trial)
@@ -53,25 +78,107 @@ class Study:
                 f"none of the {len(trial)} rows is from the trial. The promise rests on randomised rows: "
                 "mark them True in trial."
             )
-        for name, value in (("X", X), ("y", y), ("treatment", treatment), ("trial", trial)):
+        values = {"X": X, "y": y, "treatment": treatment, "trial": trial}
+        values["assignment"] = None if assignment is None else _assignment(assignment, trial)
+        values["cluster"] = None if cluster is None else _clusters(cluster, trial)
+        values["target"] = _target(target, trial)
+        values["assignment_column"] = assignment_column
+        for name, value in values.items():
             object.__setattr__(self, name, value)
 
     def __len__(self) -> int:
         return len(self.y)
 
     def __iter__(self) -> Iterator[Any]:
+        if self.carries:
+            raise ValueError(
+                f"this study carries {' and '.join(self.carries)}, which would be lost: call fit(study), or give them "
+                "to fit beside X, y, treatment and trial."
+            )
         return iter((self.X, self.y, self.treatment, self.trial))
 
+    def take(self, rows: NDArray[np.intp]) -> Study:
+        """Return the study with some of its rows; the target stays, but an observational one is those rows' own."""
+        return Study(
+            take_rows(self.X, rows),
+            self.y[rows],
+            self.treatment[rows],
+            self.trial[rows],
+            assignment=None if self.assignment is None else self.assignment[rows],
+            cluster=None if self.cluster is None else self.cluster[rows],
+            target=self.target,
+            assignment_column=self.assignment_column,
+        )
 
-def as_study(X: Table | Study, y: Any, treatment: Labels, trial: Any) -> Study:
-    """Return what `fit` was given as a study: a study and nothing else, or its four parts."""
+    @property
+    def carries(self) -> list[str]:
+        """What the study carries beyond the four."""
+        return [name for name in ("assignment", "cluster", "target") if getattr(self, name) is not None]
+
+    @property
+    def arms(self) -> list[Any]:
+        """The treatment labels, in order."""
+        labels: list[Any] = np.unique(self.treatment).tolist()
+        return labels
+
+    def received(self, label: Any) -> NDArray[np.float64]:
+        """Return the probabilities of the treatment that an arm's trial rows received."""
+        assert self.assignment is not None  # noqa: S101  (asked for only where it is known)
+        return np.asarray(self.assignment[self.trial & (self.treatment == label)])
+
+
+def _assignment(assignment: ArrayLike, trial: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Return the probabilities of the treatment received, NaN outside the trial; raise if one is none."""
+    try:
+        values = np.array(assignment, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"assignment must be numbers, the probability of the treatment received: {error}.") from error
+    check_lengths(trial=trial, assignment=np.atleast_1d(values))
+    bad = np.flatnonzero(trial & ~((values > 0) & (values <= 1)))
+    if len(bad):
+        raise ValueError(
+            "assignment must be the probability of the treatment that a trial row received, above 0 and at most 1: "
+            f"{len(bad)} of {trial.sum()} are not, such as {values[bad[0]]} (rows {examples(bad)})."
+        )
+    values[~trial] = np.nan
+    return values
+
+
+def _clusters(cluster: Labels, trial: NDArray[np.bool_]) -> NDArray[np.intp]:
+    """Return the number of each trial row's cluster, -1 outside the trial; raise if one is missing."""
+    labels = np.asarray(cluster, dtype=object)
+    check_lengths(trial=trial, cluster=np.atleast_1d(labels))
+    missing = np.flatnonzero(trial & np.array([label is None or label != label for label in labels]))  # noqa: PLR0124
+    if len(missing):
+        raise ValueError(
+            f"the cluster of {len(missing)} of {trial.sum()} trial rows is missing (rows {examples(missing)}). Give "
+            "each row its cluster, or a cluster of its own."
+        )
+    codes = np.full(len(labels), -1, dtype=np.intp)
+    codes[trial] = np.unique([str(label) for label in labels[trial]], return_inverse=True)[1]
+    return codes
+
+
+def _target(target: Any, trial: NDArray[np.bool_]) -> Any:
+    """Return the covariates of the people asked about, checked."""
+    if target is None or not isinstance(target, str):
+        return target if target is None or is_frame(target) else read_array(target)
+    if target != "observational":
+        raise ValueError(f"target must be a table of covariates or 'observational', got {target!r}.")
+    if trial.all():
+        raise ValueError("target='observational' needs observational rows, and there are none.")
+    return target
+
+
+def as_study(X: Table | Study, y: Any, treatment: Labels, trial: Any, **more: Any) -> Study:
+    """Return what `fit` was given as a study: a study and nothing else, or its parts."""
     given = {"y": y, "treatment": treatment, "trial": trial}
     if not isinstance(X, Study):
         missing = [name for name, value in given.items() if value is None]
         if missing and missing != ["y"]:  # a missing outcome has a message of its own
             raise ValueError(f"fit needs {' and '.join(missing)}: call fit(study), or fit(X, y, treatment, trial).")
-        return Study(X, y, treatment, trial)
-    twice = [name for name, value in given.items() if value is not None]
+        return Study(X, y, treatment, trial, **more)
+    twice = [name for name, value in {**given, **more}.items() if value is not None]
     if twice:
         raise ValueError(f"the study has its own {' and '.join(twice)}: call fit(study), and nothing else.")
     return X
@@ -84,6 +191,9 @@ def stack(
     outcome: str = "y",
     covariates: Sequence[str] | None = None,
     *,
+    assignment: str | None = None,
+    cluster: str | None = None,
+    target: Table | str | None = None,
     categories: Sequence[str] = (),
     names: tuple[str, str] = ("the observational table", "the trial table"),
 ) -> Study:
@@ -104,6 +214,14 @@ def stack(
     covariates : sequence of str, default None
         Names of the covariate columns. None: all other columns that both tables have, identifiers too; a
         column that only one table has is left out with a warning.
+    assignment : str, default None
+        Column of the trial with the probability of the treatment that each person received, where it was not the same
+        for all. Never a covariate.
+    cluster : str, default None
+        Column of the trial with what its people share: a school, a site, a household. Never a covariate.
+    target : frame or "observational", default None
+        Covariates of the people that one asks about; "observational": all people of the observational table. None:
+        people like the trial's.
     categories : sequence of str
         Columns that are categories although their values look like numbers or dates. Categorical columns of a frame
         are categories without being named here.
@@ -128,19 +246,57 @@ def stack(
     roles = [str(treatment), str(outcome)]
     if treatment == outcome:
         raise ValueError(f"treatment and outcome must be two columns, got {treatment!r} for both.")
-    covariates = _covariates(tables, roles, covariates)
+    marks = {name: str(column) for name, column in (("assignment", assignment), ("cluster", cluster)) if column}
+    _check_marks(marks, roles, tables[names[1]], names[1])
+    covariates = _covariates(tables, [*roles, *marks.values()], covariates)
     for name, table in tables.items():
         missing = [column for column in [*covariates, *roles] if column not in table.column_names]
         if missing:
             raise ValueError(f"{name} has no column {examples(missing)}; {suggest(missing[0], table.column_names)}")
     declared = _declared(categories, [*covariates, roles[0]])
     joined = pa.table({name: _join(name, _columns(tables, name), category=name in declared) for name in covariates})
+    before = sum(len(table) for table in tables.values()) - len(tables[names[1]])
     return Study(
         nw.from_arrow(joined, backend=read_frame(next(iter(given.values()))).implementation).to_native(),
         _outcomes(roles[1], _columns(tables, roles[1])),
         _labels(roles[0], _columns(tables, roles[0]), category=roles[0] in declared),
         np.repeat([name == names[1] for name in tables], [len(table) for table in tables.values()]),
+        target=_read_target(target, covariates),
+        assignment_column=marks.get("assignment"),
+        **{role: _mark(role, column, tables[names[1]][column], before) for role, column in marks.items()},
     )
+
+
+def _check_marks(marks: dict[str, str], roles: list[str], trial: pa.Table, name: str) -> None:
+    """Raise if a column of the trial has two roles, or does not exist."""
+    for role, column in marks.items():
+        if column in roles or list(marks.values()).count(column) > 1:
+            raise ValueError(f"{role} must be a column of its own, got {column!r}, which has another role.")
+        if column not in trial.column_names:
+            raise ValueError(f"{name} has no column {column!r} ({role}); {suggest(column, trial.column_names)}")
+
+
+def _mark(role: str, name: str, column: pa.ChunkedArray, before: int) -> list[Any]:
+    """Return a column of the trial, after nothing for the rows before it."""
+    if role == "assignment":
+        kind = kinds.decide(name, {"": column})
+        if kind not in (kinds.NUMBERS, kinds.BOOLEANS):
+            raise ValueError(f"the assignment column {name!r} must hold probabilities, and holds {kind}.")
+        return [*[np.nan] * before, *kinds.numbers(name, column, kind, finite=False).tolist()]
+    return [*[None] * before, *kinds.texts(name, kinds.plain(column)).to_pylist()]
+
+
+def _read_target(target: Table | str | None, covariates: Sequence[str]) -> Any:
+    """Return the target's covariates."""
+    if target is None or isinstance(target, str):
+        return target
+    if not is_frame(target):
+        raise ValueError(f"target must be a data frame of covariates or 'observational', got {type(target).__name__}.")
+    frame = read_frame(target)
+    missing = [name for name in covariates if name not in frame.columns]
+    if missing:
+        raise ValueError(f"the target has no column {examples(missing)}; {suggest(missing[0], frame.columns)}")
+    return frame.select(list(covariates)).to_native()
 
 
 def _columns(tables: dict[str, pa.Table], name: str) -> dict[str, pa.ChunkedArray]:
@@ -182,7 +338,7 @@ def _covariates(tables: dict[str, pa.Table], roles: list[str], covariates: Any) 
         names = [covariates] if isinstance(covariates, str) else [str(name) for name in covariates]
         taken = [name for name in roles if name in names]
         if taken:
-            raise ValueError(f"{taken[0]!r} cannot be a covariate and a treatment or outcome at once.")
+            raise ValueError(f"{taken[0]!r} cannot be a covariate: it has another role.")
     else:
         columns = {name: [c for c in table.column_names if c not in roles] for name, table in tables.items()}
         first, *others = columns.values()

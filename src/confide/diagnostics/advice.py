@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from confide.methods.promise import ASSUMPTIONS, weakest
+from confide.methods.promise import weakest
 from confide.methods.weighted import weighs_outcome
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from confide.diagnostics.randomisation import Randomisation
     from confide.diagnostics.records import ArmDiagnostics
     from confide.methods.base import ArmEstimator
-    from confide.methods.promise import Promise
+    from confide.methods.promise import Promise, Whom
     from confide.typing import Label
 
 # With an effective sample size below this, the achieved coverage may be far from the level.
@@ -26,6 +27,8 @@ PROGNOSTIC_INSTEAD = ("transfer", "transfer-centred")
 LITTLE_OVERLAP = 0.2
 # If the outcome lowers the log loss by this many standard errors, the test for hidden confounding is advised.
 CLEAR_GAIN = 2.0
+# With a p-value of the test of randomisation up to this, the trial's assignment is questioned.
+UNBALANCED = 0.005
 COLUMNS = 100
 
 
@@ -61,8 +64,8 @@ def _on_calibration(record: ArmDiagnostics) -> list[str]:
         )
     if record.infinite:
         said.append(
-            f"{record.infinite:.0%} of the intervals at the trial's own covariates are infinite. Use a larger alpha, "
-            "more rows, or transfer."
+            f"{record.infinite:.0%} of the intervals at covariates of those asked about are infinite. Use a larger "
+            "alpha, more rows, or transfer."
         )
     if record.at_edge:
         said.append(
@@ -152,22 +155,71 @@ def summarise(
     effect_promise: str,
     control: Label,
     effect_shortages: Mapping[Label, str],
+    *,
+    whom: Whom,
+    shift: tuple[str, float] | None = None,
+    randomisation: Randomisation | None = None,
 ) -> str:
-    """Return the diagnostics of all arms as text; ``effect_shortages`` are those of the fitted effect."""
+    """Return the diagnostics of all arms as text.
+
+    Parameters
+    ----------
+    arms, effect, effect_promise, control
+        The arms' diagnostics, and what there is to say about effects.
+    effect_shortages : mapping
+        Those of the fitted effect.
+    whom : Whom
+        The people that promises are for.
+    shift : (str, float), default None
+        The covariate by which the target differs most from the trial, in standard deviations.
+    randomisation : Randomisation, default None
+        The test of randomisation.
+    """
     records = list(arms.values())
     first = records[0]
     promise = weakest((record.promise for record in records), first.alpha)
     parts = [
         f"{first.method} at alpha = {first.alpha:g}; promised coverage of an outcome: {promise}.",
         f"Effects against {control} (the control) by {effect}; promised coverage: {effect_promise}.",
-        ASSUMPTIONS,
+        whom.assumptions,
+        *_on_target(records, shift),
         "",
     ]
+    asked = "the trial's" if shift is None else "the target's"
     for record in records:
-        parts += [f"Treatment {record.treatment}", *(f"  {line}" for line in _describe(record))]
+        parts += [f"Treatment {record.treatment}", *(f"  {line}" for line in _describe(record, asked))]
     parts += ["", "Before you trust it"]
-    parts += [f"- {text}" for text in advised(records, effect_shortages)]
+    parts += [f"- {text}" for text in advised(records, effect_shortages, randomisation)]
     return "\n".join(_wrap(part) for part in parts)
+
+
+def _on_target(records: Sequence[ArmDiagnostics], shift: tuple[str, float] | None) -> list[str]:
+    """Return how far the target is from the trial, what that costs, and for how many there is no finite answer."""
+    if shift is None:
+        return []
+    sizes = ", ".join(f"{record.treatment} {record.effective_size:.0f} of {record.calibration}" for record in records)
+    infinite = max(record.infinite for record in records)
+    return [
+        (
+            f"The target differs from the trial most by {shift[0]}: {shift[1]:+.1f} standard deviations. Calibration "
+            f"rows worth as many of equal weight: {sizes}. For {infinite:.0%} of the target's people there are too few "
+            "people like them in the trial, and their intervals are infinite."
+        )
+    ]
+
+
+def on_randomisation(found: Randomisation | None) -> list[str]:
+    """Return what the test of randomisation says, if that is a reason for concern."""
+    if found is None or found.p_value > UNBALANCED:
+        return []
+    return [
+        (
+            f"Treatment in the trial depends on covariates more than chance allows (p = {found.p_value:.3f}, most on "
+            f"{found.covariate}: {found.difference:+.1f} standard deviations). If it was assigned with probabilities "
+            "that differ, state them (assignment=, --assignment): without them no promise holds. If it was not, the "
+            "trial has a fault."
+        )
+    ]
 
 
 def described_effect(promise: Promise, arm_alpha: float) -> str:
@@ -177,7 +229,11 @@ def described_effect(promise: Promise, arm_alpha: float) -> str:
     return f"{promise.shown_at(arm_alpha)}, because each of its two steps is taken at {arm_alpha:g}"
 
 
-def advised(records: Sequence[ArmDiagnostics], effect_shortages: Mapping[Label, str]) -> list[str]:
+def advised(
+    records: Sequence[ArmDiagnostics],
+    effect_shortages: Mapping[Label, str],
+    randomisation: Randomisation | None = None,
+) -> list[str]:
     """Return the advice on arms and effects, each sentence once; it names the arms if not all are meant."""
     by_advice: dict[str, list[str]] = {}
     for record in records:
@@ -186,6 +242,7 @@ def advised(records: Sequence[ArmDiagnostics], effect_shortages: Mapping[Label, 
     for label, text in effect_shortages.items():
         by_advice.setdefault(f"Effect intervals: {text}", []).append(str(label))
     return [
+        *on_randomisation(randomisation),
         *(
             ("" if len(labels) == len(records) else f"Treatment {' and '.join(labels)}: ") + text
             for text, labels in by_advice.items()
@@ -200,8 +257,8 @@ def _wrap(text: str) -> str:
     return textwrap.fill(text, COLUMNS, subsequent_indent=indent, break_on_hyphens=False)
 
 
-def _describe(record: ArmDiagnostics) -> list[str]:
-    """Return an arm's numbers as a few lines of text."""
+def _describe(record: ArmDiagnostics, asked: str) -> list[str]:
+    """Return an arm's numbers as a few lines of text; ``asked`` is whose covariates sets were computed at."""
     calibrate = f"{record.calibration} calibrate"
     if record.calibration:
         calibrate += f" (n_eff {record.effective_size:.1f}, heaviest row {record.largest_share:.1%} of the weight)"
@@ -217,7 +274,7 @@ def _describe(record: ArmDiagnostics) -> list[str]:
             f"{record.log_loss_without_outcome:.4f} without (standard error of the difference "
             f"{record.log_loss_error:.4f})"
         )
-    sets = f"intervals at the trial's covariates: {record.infinite:.1%} infinite"
+    sets = f"intervals at {asked} covariates: {record.infinite:.1%} infinite"
     if record.at_edge is not None:
         sets += f", {record.at_edge:.1%} at the edge of the searched outcomes"
     if record.clipped is not None:

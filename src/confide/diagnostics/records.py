@@ -22,8 +22,9 @@ from confide.models.preprocessing import logistic_on_splines
 if TYPE_CHECKING:
     from confide.data.splits import Rows
     from confide.methods.base import ArmEstimator
-    from confide.methods.promise import Promise
-    from confide.typing import Booleans, Floats, Label
+    from confide.methods.new_rows import NewRows
+    from confide.methods.promise import Promise, Whom
+    from confide.typing import Booleans, Label
 
 # Rows that a fitted model keeps per source and arm, to classify the sources; and rows at which sets are computed.
 SAMPLE_ROWS = 2000
@@ -89,7 +90,7 @@ class ArmDiagnostics:
     clipped : int or None
         Number of training rows whose ratio is at one of its limits; None without a ratio.
     infinite : float
-        Share of infinite intervals at a sample of the trial's covariates.
+        Share of infinite intervals at a sample of the trial's covariates, or of the target's.
     at_edge : float or None
         Share of sets there that touch the edge of the searched outcomes; None if the method does not search, or the
         edge is the declared ``outcome_range``.
@@ -119,11 +120,21 @@ class ArmDiagnostics:
     advice: tuple[str, ...] = ()
 
 
-def diagnose(label: Label, method: str, arm: ArmEstimator, sample: ArmSample, X: Floats, seed: int) -> ArmDiagnostics:
-    """Return the diagnostics of a fitted arm; its sets are computed at some of the trial's covariates."""
+def diagnose(
+    label: Label,
+    arm: ArmEstimator,
+    sample: ArmSample,
+    asked: NewRows,
+    seed: int,
+    *,
+    method: str,
+    alpha: float,
+    whom: Whom,
+) -> ArmDiagnostics:
+    """Return the diagnostics of a fitted arm; its sets are computed at some of the people that are asked about."""
     *first_stage, weights = arm_weights(label, arm)
     ratio = getattr(arm, "ratio_", None)
-    hulls = arm.predict_interval(X[:ASKED_ROWS])
+    hulls = arm.predict_interval(asked)
     at_edge = None
     if arm._searches() and arm.outcome_range_ is None:
         low, high = arm.grid_[[0, -1]]
@@ -131,10 +142,10 @@ def diagnose(label: Label, method: str, arm: ArmEstimator, sample: ArmSample, X:
     record = ArmDiagnostics(
         treatment=label,
         method=method,
-        promise=arm.promise,
+        promise=whom.promised(arm.promise),
         base=name_of_base(arm.base_),
         base_r2=arm.base_r2_,
-        alpha=float(arm.alpha_),
+        alpha=alpha,
         observational=sample.counts[0],
         trial=sample.counts[1],
         calibration=len(weights.shares),

@@ -25,9 +25,17 @@ class Effect(Labelled, ABC):
 
     @abstractmethod
     def fit(
-        self, arms: Mapping[Label, ArmEstimator], rows: Mapping[Label, tuple[Rows, Rows]], arm_alpha: Level, seed: int
+        self,
+        arms: Mapping[Label, ArmEstimator],
+        rows: Mapping[Label, tuple[Rows, Rows]],
+        arm_alpha: Level,
+        seed: int,
+        side: str = "both",
     ) -> Self:
-        """Fit on the fitted arms, the control first, and on each arm's (observational, trial) rows."""
+        """Fit on the fitted arms, the control first, and on each arm's (observational, trial) rows.
+
+        ``side`` says which ends intervals of effects have.
+        """
 
     @abstractmethod
     def predict_interval(self, rows: Mapping[Label, NewRows], treated: Label, control: Label) -> Intervals:
@@ -63,3 +71,8 @@ def two_steps(arm: Promise, arm_alpha: Level) -> Promise:
         steps = f"each of its two steps is taken at {float(arm_alpha):g}, and together they may miss always"
         return Promise(misses=(), reason=f"in numbers: {steps}")
     return replace(arm, misses=(arm_alpha, arm_alpha))
+
+
+def opposite(side: str) -> str:
+    """Return the other side, which the control's end of an effect is on."""
+    return {"lower": "upper", "upper": "lower"}.get(side, side)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, Self
 
-from confide.effects.base import Effect, difference, two_steps
+from confide.effects.base import Effect, difference, opposite, two_steps
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -31,14 +31,19 @@ class Bonferroni(Effect):
         rows: Mapping[Label, tuple[Rows, Rows]],  # noqa: ARG002
         arm_alpha: Level,
         seed: int,  # noqa: ARG002
+        side: str = "both",
     ) -> Self:
         """Recalibrate the fitted arms at ``arm_alpha``."""
         self.arms_ = {label: arm._at(arm_alpha) for label, arm in arms.items()}
+        self.side_ = side
         return self
 
     def predict_interval(self, rows: Mapping[Label, NewRows], treated: Label, control: Label) -> Intervals:
         """Return the difference of the arms' intervals."""
-        above, below = (self.arms_[label].predict_interval(rows[label]) for label in (treated, control))
+        sides = {treated: self.side_, control: opposite(self.side_)}
+        above, below = (
+            self.arms_[label]._on_side(sides[label]).predict_interval(rows[label]) for label in (treated, control)
+        )
         return difference(above, below)
 
     def promise(self, arm: Promise, arm_alpha: Level) -> Promise:
@@ -46,8 +51,8 @@ class Bonferroni(Effect):
         return two_steps(arm, arm_alpha)
 
     def arms_at_level(self) -> Mapping[Label, ArmEstimator] | None:
-        """Return the arms at the level that the effect uses."""
-        return self.arms_
+        """Return the arms at the level that the effect uses, if their intervals have both ends."""
+        return self.arms_ if self.side_ == "both" else None
 
     def shortages(self) -> dict[Label, str]:
         """Return the shortages of the arms."""

@@ -10,15 +10,16 @@ import numpy as np
 
 from confide.conformal.grid import widened_range
 from confide.conformal.intervals import Intervals, count_rows, shortage
-from confide.conformal.quantile import Calibration
+from confide.conformal.marks import Marks, calibrated
 from confide.data.splits import Rows, check_shares, split
-from confide.effects.base import Effect, difference, two_steps
+from confide.effects.base import Effect, difference, opposite, two_steps
 from confide.methods.promise import NONE
 from confide.models.interval_ends import IntervalEnds
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from confide.conformal.quantile import Calibration
     from confide.methods.base import ArmEstimator
     from confide.methods.new_rows import NewRows
     from confide.methods.promise import Promise
@@ -30,8 +31,13 @@ class NestedPair:
     """The interval of one pair of arms: regressed ends, and the calibration that moves them apart."""
 
     ends: IntervalEnds
-    calibration: Calibration
+    scores: dict[str, Floats]
+    marks: Marks | None
     bounds: tuple[float, float] | None
+
+    def calibration(self, side: str, group: int | None) -> Calibration:
+        """Return the calibration of intervals with these ends, for a new row of that group."""
+        return calibrated(self.scores[side], self.marks, group)
 
 
 class Nested(Effect):
@@ -53,10 +59,15 @@ class Nested(Effect):
         self.exact = exact
 
     def fit(
-        self, arms: Mapping[Label, ArmEstimator], rows: Mapping[Label, tuple[Rows, Rows]], arm_alpha: Level, seed: int
+        self,
+        arms: Mapping[Label, ArmEstimator],
+        rows: Mapping[Label, tuple[Rows, Rows]],
+        arm_alpha: Level,
+        seed: int,
+        side: str = "both",
     ) -> Self:
         """Fit the ends of each pair of arms."""
-        self.arm_alpha_ = arm_alpha
+        self.arm_alpha_, self.side_ = arm_alpha, side
         labels = list(arms)
         self.controls_ = {label: arms[label]._at(arm_alpha) for label in labels[:-1]}
         self.pairs_ = {
@@ -89,26 +100,39 @@ class Nested(Effect):
         control_range = widened_range(np.concatenate([part.y for part in rows[control]]))
         domain = (treated_range[0] - control_range[1], treated_range[1] - control_range[0])
         ends = IntervalEnds(seed=seed).fit(fit.X, self._effects(fit, control), domain)
-        missed = ends.miss(calibration.X, self._effects(calibration, control))
+        effects = self._effects(calibration, control)
+        sides = ("both",) if self.side_ == "both" else ("lower", "upper")
+        missed = {side: ends.miss(calibration.X, effects, side) for side in sides}
         declared = [arms[label].outcome_range_ for label in (treated, control)]
         bounds = None
         if declared[0] is not None and declared[1] is not None:
             bounds = (declared[0][0] - declared[1][1], declared[0][1] - declared[1][0])
-        return NestedPair(ends, Calibration.of(missed), bounds)
+        return NestedPair(ends, missed, calibration.marks, bounds)
 
     def _effects(self, rows: Rows, control: Label) -> Intervals:
-        """Return the intervals C of treated rows."""
-        return difference(Intervals(rows.y, rows.y), self.controls_[control].predict_interval(rows.X))
+        """Return the intervals C of treated rows; of intervals with one end, both ends, each for itself."""
+        arm = self.controls_[control]
+        new = arm._new_rows(rows.X, group=None if rows.marks is None else rows.marks.group)
+        if self.side_ == "both":
+            return difference(Intervals(rows.y, rows.y), arm.predict_interval(new))
+        below, above = (arm._on_side(side).predict_interval(new) for side in ("lower", "upper"))
+        return difference(Intervals(rows.y, rows.y), Intervals(below.lower, above.upper))
 
     def predict_interval(self, rows: Mapping[Label, NewRows], treated: Label, control: Label) -> Intervals:
         """Return the pair's interval; that of the reversed pair is its negative."""
         if (treated, control) not in self.pairs_:
-            lower, upper = self.predict_interval(rows, control, treated)
+            lower, upper = self._interval(rows[control], self.pairs_[control, treated], opposite(self.side_))
             return Intervals(-upper, -lower)
-        X: Floats = rows[treated].X
-        pair = self.pairs_[treated, control]
-        offset = float(pair.calibration.quantile(self.arm_alpha_)) if self.exact else 0.0
-        intervals = pair.ends.widened(X, offset)
+        return self._interval(rows[treated], self.pairs_[treated, control], self.side_)
+
+    def _interval(self, rows: NewRows, pair: NestedPair, side: str) -> Intervals:
+        """Return the intervals of a pair, with the ends of that side."""
+        offset = np.zeros(len(rows))
+        if self.exact:
+            for group in [None] if rows.group is None else np.unique(rows.group):
+                mine = slice(None) if group is None else rows.group == group
+                offset[mine] = pair.calibration(side, group).quantile(self.arm_alpha_, rows.weight[mine])
+        intervals = pair.ends.widened(rows.X, offset, side)
         return intervals if pair.bounds is None else intervals.clip(*pair.bounds)
 
     def shortages(self) -> dict[Label, str]:
@@ -117,9 +141,10 @@ class Nested(Effect):
         for (treated, control), pair in self.pairs_.items():
             if text := self.controls_[control]._shortage():
                 found[control] = text
-            if self.exact and pair.calibration.quantile(self.arm_alpha_) == np.inf:
+            calibration = pair.calibration(self.side_, None)
+            if self.exact and calibration.quantile(self.arm_alpha_) == np.inf:
                 reach = "infinite" if pair.bounds is None else "as wide as the effect"
-                finite = int((pair.calibration.scores < np.inf).sum())
+                finite = int((calibration.scores < np.inf).sum())
                 rows = f"{count_rows(finite)} with a finite interval of the control arm"
                 found[treated] = shortage(self.arm_alpha_, rows, "trial", f"All intervals are {reach}")
         return found

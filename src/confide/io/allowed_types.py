@@ -25,6 +25,7 @@ TREE = "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor"
 # Made without calling their constructor: `__new__`, then the state.
 OBJECTS = {
     "confide.conformal.centred.CentredCalibration",
+    "confide.conformal.marks.Marks",
     "confide.conformal.quantile.Calibration",
     "confide.conformal.stacked.Stack",
     "confide.data.encoding.CategoryColumn",
@@ -69,6 +70,10 @@ OBJECTS = {
     "confide.ratio.propensity.PropensityRatio",
     "confide.recommend.cross_fitted.CrossFittedRatio",
     "confide.recommend.factorization.MatrixFactorization",
+    "confide.weights.arm_weights.ArmWeights",
+    "confide.weights.groups.Groups",
+    "confide.weights.people.People",
+    "confide.weights.target.TargetRatio",
     # The perceptron's moments, which nothing reads after the fit.
     "sklearn.neural_network._stochastic_optimizers.AdamOptimizer",
     # A tree of gradient boosting: scikit-learn follows its indices unchecked, so `check_trees` checks them.

@@ -12,18 +12,21 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from confide.conformal.grid import rows_at_once, solve_on_grid
 from confide.conformal.intervals import Intervals, IntervalSets, count_rows, shortage
-from confide.conformal.quantile import check_alpha
+from confide.conformal.marks import calibrated
+from confide.conformal.quantile import check_alpha, level, rows_needed
 from confide.exceptions import InfiniteIntervalWarning
 from confide.methods.learning import ArmLearner
 from confide.methods.new_rows import NewRows
 from confide.methods.promise import NOT_STATED, Promise
-from confide.models.scores import AbsoluteResidual
+from confide.models.scores import AbsoluteResidual, OneSided
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
     from sklearn.utils import Tags
 
-    from confide.typing import Booleans, Floats, Level, Table
+    from confide.conformal.marks import Marks
+    from confide.typing import Booleans, Floats, Level, Places, Table
+    from confide.weights.arm_weights import ArmWeights
 
 
 class ArmEstimator(ArmLearner):
@@ -68,10 +71,39 @@ class ArmEstimator(ArmLearner):
 
     def _shortage(self) -> str | None:
         """Return why all intervals are infinite, with the remedy; None if they are not."""
+        if self.weights_ is not None and self.marks_ is not None:
+            return self._weighted_shortage(self.weights_, self.marks_)
         if np.isfinite(self.calibration_.quantile(self._quantile_alpha(), 1.0)):
             return None
         rows = count_rows(len(self.calibration_.scores))
         return shortage(self._quantile_alpha(), rows, self._calibrates_on, f"All intervals are {self._reach()}")
+
+    def _weighted_shortage(self, weights: ArmWeights, marks: Marks) -> str | None:
+        """Return what `_shortage` returns, where trial rows have weights, clusters or groups."""
+        groups = range(len(weights.groups)) if weights.groups else [None]
+        short = [text for group in groups if (text := self._short_group(weights, marks, group))]
+        if not short:
+            return None
+        some = "" if len(short) == len(groups) else f"In {len(short)} of {len(groups)} groups: "
+        return (
+            some + "; ".join(short) + f". There, intervals are {self._reach()}. Use a larger alpha or more trial rows."
+        )
+
+    def _short_group(self, weights: ArmWeights, marks: Marks, group: int | None) -> str | None:
+        """Return how many rows the quantile of a group would need, if its rows are too few for a usual new row."""
+        ranked, alpha = marks.weights(group), self._quantile_alpha()
+        rows, total, own = int((ranked > 0).sum()), float(ranked.sum()), weights.usual(ranked)
+        if total and total >= level(alpha) * (total + own):
+            return None
+        where = "there are" if group is None else f"group {weights.groups[group]} has"
+        if marks.weight is None:
+            there, units = (rows, "rows") if marks.cluster is None else (round(total), "clusters")
+            return f"{where} {there} trial calibration {units}, and alpha={float(alpha):g} needs {rows_needed(alpha)}"
+        needed = own * level(alpha) / (1 - level(alpha))
+        return (
+            f"{where} {rows} trial calibration rows whose weights add up to {total:.3g}, and a new row of weight "
+            f"{own:.3g} needs {needed:.3g} at alpha={float(alpha):g}"
+        )
 
     def _reach(self) -> str:
         """Return the words for an interval without a finite quantile."""
@@ -92,9 +124,18 @@ class ArmEstimator(ArmLearner):
     def predict_set(self, X: Table | NewRows) -> IntervalSets:
         """Return one prediction set per row: intervals, or a subset of ``outcome_values``."""
         rows = self._new_rows(X)
-        values = self.outcome_values_
         if not len(rows):
-            return IntervalSets(np.empty(0), np.empty(0), np.zeros(1, dtype=np.intp), values is not None)
+            discrete = self.outcome_values_ is not None
+            return IntervalSets(np.empty(0), np.empty(0), np.zeros(1, dtype=np.intp), discrete)
+        if self.group_ is not None or rows.group is None:
+            return self._predict_set(rows)
+        places = [np.flatnonzero(rows.group == group) for group in np.unique(rows.group)]
+        parts = [self._in_group(int(rows.group[mine[0]]))._predict_set(rows[mine]) for mine in places]
+        return IntervalSets.concatenate(parts).take(np.argsort(np.concatenate(places)))
+
+    def _predict_set(self, rows: NewRows) -> IntervalSets:
+        """Return the sets of rows that are ranked together."""
+        values = self.outcome_values_
         if values is None:
             return self._sets(rows)
         chunks = rows.chunks(rows_at_once(1, rows.X.shape[1] + 1))
@@ -102,7 +143,7 @@ class ArmEstimator(ArmLearner):
 
     def _sets(self, rows: NewRows) -> IntervalSets:
         """Return the sets of a continuous outcome: here one interval per row."""
-        quantile = self.calibration_.quantile(self.alpha_, self._test_weight(rows.X))
+        quantile = self.calibration_.quantile(self.alpha_, self._test_weight(rows))
         return IntervalSets.of(self._clip(self.score_.interval(rows.prediction, quantile)))
 
     def _members(self, rows: NewRows, values: Floats) -> Booleans:
@@ -112,7 +153,7 @@ class ArmEstimator(ArmLearner):
     def _is_member(self, rows: NewRows, y: Floats) -> Booleans:
         """Return whether each outcome is in its row's set, by the membership rule."""
         scores = self.score_.score(rows.prediction, y)
-        return self.calibration_.contains(scores, self.alpha_, self._test_weight(rows.X, y))
+        return self.calibration_.contains(scores, self.alpha_, self._test_weight(rows, y))
 
     def _search(self, rows: NewRows, known: ArrayLike, tolerance: float) -> IntervalSets:
         """Return the sets by evaluating `_is_member` over ``grid_``, in bounded memory.
@@ -134,6 +175,10 @@ class ArmEstimator(ArmLearner):
 
     def _why_no_offset(self) -> str | None:
         """Return why intervals are not `_anchors` moved apart by `_offsets`; None if they are."""
+        if self.weights_ is not None:
+            return "trial rows have weights or groups: each new row has an offset of its own"
+        if self.side_ != "both":
+            return "intervals have one end"
         if not self._shares_offset:
             return "with this method each new row has an offset of its own, or none"
         if self.outcome_values_ is not None:
@@ -144,7 +189,8 @@ class ArmEstimator(ArmLearner):
 
     def _has_one_width(self) -> bool:
         """Return whether all new rows have intervals of one width, except where the outcome's bounds clip them."""
-        return self._shares_offset and self.outcome_values_ is None and type(self.score_) is AbsoluteResidual
+        plain = self._shares_offset and self.weights_ is None
+        return plain and self.outcome_values_ is None and type(self.score_) is AbsoluteResidual
 
     def _anchors(self, rows: NewRows) -> tuple[Floats, Floats]:
         """Return the two ends per row that `_offsets` move apart (`confide.conformal.intervals.moved_apart`)."""
@@ -185,9 +231,35 @@ class ArmEstimator(ArmLearner):
         if shortage := self._shortage():
             warnings.warn(shortage, InfiniteIntervalWarning, stacklevel=3)
 
-    def _test_weight(self, X: Floats, y: Floats | float = np.nan) -> ArrayLike:  # noqa: ARG002
-        """Return the weight of new rows if y were their outcomes: 1, or one per row in weighted methods."""
-        return 1.0
+    def _test_weight(self, rows: NewRows, y: Floats | float = np.nan) -> ArrayLike:  # noqa: ARG002
+        """Return the weight of new rows if y were their outcomes."""
+        return rows.weight
+
+    def _in_group(self, group: int) -> Self:
+        """Return a copy whose new rows are ranked among trial rows of that group; -1: one without trial rows."""
+        other = copy.copy(self)
+        other.group_ = group
+        other._rank_anew()
+        return other
+
+    def _on_side(self, side: str) -> Self:
+        """Return a copy whose intervals have a "lower" or an "upper" end only."""
+        if side == "both":
+            return self
+        self._check_takes("side")
+        if not hasattr(self.score_, "ends"):
+            raise ValueError(
+                f"side={side!r} needs a score that measures from two ends, and {self.conformity_score!r} has none: "
+                "give it the method ends(prediction), or use 'absolute', 'cqr' or 'normalised'."
+            )
+        other = copy.copy(self)
+        other.side_, other.score_ = side, OneSided(self.score_, side)
+        other._rank_anew()
+        return other
+
+    def _rank_anew(self) -> None:
+        """Calibrate for the side and the group in force."""
+        self.calibration_ = calibrated(self.scores_[self.side_], self.marks_, self.group_)
 
     def _searches(self) -> bool:
         """Return whether sets are searched over ``grid_``, and therefore cannot reach beyond it."""
@@ -200,15 +272,24 @@ class ArmEstimator(ArmLearner):
     def _clip(self, intervals: Intervals) -> Intervals:
         return intervals if self.outcome_range_ is None else intervals.clip(*self.outcome_range_)
 
-    def _new_rows(self, X: Table | NewRows) -> NewRows:
-        """Return covariates checked, with the base model's predictions at hand; such rows are returned as they are."""
+    def _new_rows(
+        self, X: Table | NewRows, assignment: ArrayLike | None = None, group: Places | None = None
+    ) -> NewRows:
+        """Return covariates checked, with the base model's predictions at hand; such rows are returned as they are.
+
+        ``assignment`` and ``group`` are the rows' probabilities of this arm's treatment, and their groups.
+        """
         check_is_fitted(self)
         if isinstance(X, NewRows):
             return X
         checked = validate_data(
             self, X, reset=False, ensure_all_finite="allow-nan", ensure_min_samples=0, dtype=np.float64
         )
-        return NewRows(checked, self.base_)
+        if self.weights_ is None:
+            return NewRows(checked, self.base_)
+        if self.weights_.groups and group is None:
+            raise ValueError("this arm ranks new rows within groups: ask it through CounterfactualIntervals.")
+        return NewRows(checked, self.base_, weight=self.weights_.own(checked, assignment), group=group)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "calibration_")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import warnings
 from abc import ABC, abstractmethod
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -21,6 +22,7 @@ from confide.base.validation import (
     check_trial,
 )
 from confide.conformal.grid import outcome_grid, widened_range
+from confide.conformal.marks import Marks, calibrated
 from confide.conformal.quantile import Calibration, check_alpha, check_weights
 from confide.data.splits import Rows, check_shares, join, spawn_seeds, split_places
 from confide.exceptions import RefusalError, TrialAloneWarning
@@ -31,6 +33,7 @@ from confide.models.fitting import seeded
 from confide.models.scores import Grounded, Score, check_score, raised_scores
 from confide.ratio import check_ratio
 from confide.ratio.registry import check_seen
+from confide.weights.arm_weights import ArmWeights
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,7 +41,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from confide.ratio import DensityRatio
-    from confide.typing import Booleans, Floats, Level, RandomState, Regressor, Table
+    from confide.typing import Booleans, Floats, Level, Places, RandomState, Regressor, Table
 
 # The level in force where none is given.
 DEFAULT_ALPHA = 0.1
@@ -76,6 +79,13 @@ class ArmLearner(RegressorMixin, BaseEstimator, ABC):
     # R² of the base model's points on rows that it has not learnt from; None if there are none.
     base_r2_: float | None
     calibration_: Calibration
+    # Scores of the calibration rows by side, and for whom these rows stand.
+    scores_: dict[str, Floats]
+    marks_: Marks | None
+    weights_: ArmWeights | None
+    # Which ends intervals have, and the group that new rows are ranked in; None: among all rows.
+    side_: str
+    group_: int | None
     grid_: Floats
     outcome_range_: tuple[float, float] | None
     outcome_values_: Floats | None
@@ -89,7 +99,16 @@ class ArmLearner(RegressorMixin, BaseEstimator, ABC):
             raise TypeError(f"{cls.__name__} has no parameter {unknown[0]!r}; it has: {', '.join(known)}.")
         return object.__new__(cls)
 
-    def fit(self, X: Table, y: ArrayLike, *, trial: ArrayLike, population: Any = None, others: Any = None) -> Self:
+    def fit(
+        self,
+        X: Table,
+        y: ArrayLike,
+        *,
+        trial: ArrayLike,
+        population: Any = None,
+        others: Any = None,
+        weights: ArmWeights | ArrayLike | None = None,
+    ) -> Self:
         """Fit on one arm's rows.
 
         Parameters
@@ -105,6 +124,10 @@ class ArmLearner(RegressorMixin, BaseEstimator, ABC):
         others : pair of (k, d) and (k,) arrays, default None
             Covariates and outcomes of all other arms' observational rows. Only `Prognostic` uses them, and only if
             this arm has no observational rows.
+        weights : ArmWeights, or (n,) array, default None
+            For whom the trial rows stand: an object of `confide.weights`, or one weight per row, of which those of
+            trial rows count; a new row then weighs as much as the heaviest. Methods that calibrate on the trial take
+            them.
         """
         with all_or_nothing(self):
             self.fitted_as_ = clone(self)
@@ -124,9 +147,14 @@ class ArmLearner(RegressorMixin, BaseEstimator, ABC):
             elsewhere = (
                 rows[np.zeros(0, dtype=np.intp)]
                 if others is None
-                else Rows(*(np.asarray(each, dtype=np.float64) for each in others))
+                else Rows(np.asarray(others[0], dtype=np.float64), np.asarray(others[1], dtype=np.float64))
             )
-            arm = Arm(rows[trial], rows[~trial], population, elsewhere, shares, *seeds)
+            self.weights_ = ArmWeights.of(weights, trial)
+            if self.weights_ is not None:
+                self._check_takes("weights")
+            marked = rows[trial] if self.weights_ is None else replace(rows[trial], marks=self.weights_.marks)
+            arm = Arm(marked, rows[~trial], population, elsewhere, shares, *seeds)
+            self.side_, self.group_ = "both", None
             self._check_needed(trial)
             self.score_ = check_score(self.conformity_score)
             self._fit(arm)
@@ -153,11 +181,33 @@ class ArmLearner(RegressorMixin, BaseEstimator, ABC):
                     f"got {found[source]}."
                 )
 
-    def _learning_rows(self, trial: ArrayLike, others: int = 0) -> Booleans:  # noqa: ARG002
+    def _ranks_trial_rows(self) -> bool:
+        """Return whether new rows are ranked among trial rows alone: these may then have weights and groups."""
+        return False
+
+    def _check_takes(self, what: str) -> None:
+        """Raise if the method does not rank new rows among trial rows alone."""
+        if not self._ranks_trial_rows():
+            raise RefusalError(
+                f"{self._name()} does not calibrate on trial rows alone, so it takes no {what}. Use prognostic, "
+                "transfer, transfer-centred, naive or wscp-dr-calibrated."
+            )
+
+    @abstractmethod
+    def _name(self) -> str:
+        """Return the name in METHODS that these parameters have."""
+
+    def _learning_rows(
+        self,
+        trial: ArrayLike,
+        others: int = 0,  # noqa: ARG002
+        cluster: Places | None = None,
+    ) -> Booleans:
         """Return a mask of the arm's rows that are not used for calibration; it depends on sources and seed only.
 
         Preprocessing before the arm, such as an encoder, must be fitted on these rows only. ``random_state`` must be a
-        number, or `fit` would draw another split. ``others`` is the number of other arms' observational rows.
+        number, or `fit` would draw another split. ``others`` is the number of other arms' observational rows,
+        ``cluster`` the cluster of each trial row, if rows are not independent.
         """
         trial = check_trial(trial)
         if len(trial) < LEAST_ROWS:
@@ -170,7 +220,8 @@ class ArmLearner(RegressorMixin, BaseEstimator, ABC):
         for part in self._learns_from(len(places["observational"])):
             source, _, only_fit = part.partition(" ")
             mine = places[source]
-            learns[mine[split_places(len(mine), shares[source], split_seed)[0]] if only_fit else mine] = True
+            clusters = cluster if source == "trial" else None
+            learns[mine[split_places(len(mine), shares[source], split_seed, clusters)[0]] if only_fit else mine] = True
         return learns
 
     @abstractmethod
@@ -233,17 +284,18 @@ class ArmLearner(RegressorMixin, BaseEstimator, ABC):
         """Return the calibration on the rows; with ``weighted``, by ``ratio_``."""
         scores = self._calibration_scores(rows)
         if not weighted:
-            return Calibration.of(scores)
+            self.scores_, self.marks_ = scores, rows.marks
+            return calibrated(scores["both"], rows.marks)
         weights = self._weigh(rows.X, rows.y)
         if not weights.any():
             raise RefusalError(
                 f"the ratio is zero on all {len(rows)} calibration rows, so nothing can be calibrated. "
                 "Check the ratio, or whether trial and observational rows overlap at all."
             )
-        return Calibration.of(scores, weights)
+        return Calibration.of(scores["both"], weights)
 
-    def _calibration_scores(self, rows: Rows) -> Floats:
-        """Return the scores of rows, raised by the rounding error of a new row's score."""
+    def _calibration_scores(self, rows: Rows) -> dict[str, Floats]:
+        """Return the scores of rows by side, raised by the rounding error of a new row's score."""
         prediction = self._predict_base(rows.X)
         self.base_r2_ = share_explained(rows.y, self.score_.point(prediction))
         return raised_scores(self.score_, self.base_, rows, prediction)

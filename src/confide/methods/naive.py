@@ -71,6 +71,9 @@ class Naive(ArmEstimator):
     def _promise(self) -> Promise:
         return KEPT
 
+    def _ranks_trial_rows(self) -> bool:
+        return True
+
     def _learns_from(self, observational: int) -> tuple[str, ...]:  # noqa: ARG002
         return ("trial fit",)
 

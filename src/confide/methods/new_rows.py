@@ -9,6 +9,8 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from numpy.typing import ArrayLike, NDArray
+
     from confide.typing import Booleans, Floats, Places
 
 
@@ -24,12 +26,25 @@ class NewRows:
         Covariates.
     prediction : array
         One prediction per row: a number, or several, as the conformity score has it.
+    weight : (n,) array
+        Each row's own weight (see `confide.conformal.marks`).
+    group : (n,) array of integers or None
+        The group that each row is ranked in, -1 for one without trial rows; None: all rows are ranked together.
     """
 
-    def __init__(self, X: Floats, base: Any, prediction: Floats | None = None) -> None:
+    def __init__(
+        self,
+        X: Floats,
+        base: Any,
+        prediction: Floats | None = None,
+        weight: ArrayLike = 1.0,
+        group: NDArray[np.intp] | None = None,
+    ) -> None:
         self.X = X
         self._base = base
         self._prediction = prediction
+        self.weight: Floats = np.broadcast_to(np.asarray(weight, dtype=np.float64), len(X))
+        self.group = group
 
     @property
     def prediction(self) -> Floats:
@@ -43,13 +58,18 @@ class NewRows:
 
     def __getitem__(self, rows: slice | Places | Booleans) -> NewRows:
         """Return some of the rows; predictions that are known are kept."""
-        return NewRows(self.X[rows], self._base, None if self._prediction is None else self._prediction[rows])
+        known = None if self._prediction is None else self._prediction[rows]
+        group = None if self.group is None else self.group[rows]
+        return NewRows(self.X[rows], self._base, known, self.weight[rows], group)
 
     @classmethod
     def joined(cls, parts: Sequence[NewRows]) -> NewRows:
         """Return the rows of several parts, in order, with their predictions."""
-        X, prediction = (np.concatenate(each) for each in ([p.X for p in parts], [p.prediction for p in parts]))
-        return cls(X, parts[0]._base, prediction)
+        X, prediction, weight = (
+            np.concatenate([getattr(part, name) for part in parts]) for name in ("X", "prediction", "weight")
+        )
+        group = None if parts[0].group is None else np.concatenate([part.group for part in parts])
+        return cls(X, parts[0]._base, prediction, weight, group)
 
     def chunks(self, size: int) -> Iterator[NewRows]:
         """Yield the rows in order, ``size`` at a time."""

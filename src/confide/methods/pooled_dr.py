@@ -129,7 +129,7 @@ class PooledDR(ArmEstimator):
 
     def _weigh_permutations(self, pooled: Rows, trial: Rows) -> None:
         """Store the pooled calibration for a new row of infinite ratio, that for ratio 0, and the step between them."""
-        scores = self._calibration_scores(pooled)
+        scores = self._calibration_scores(pooled)["both"]
         ratios = np.maximum(self._weigh(pooled.X, pooled.y), LEAST_RATIO)
         sample = conditional_poisson(ratios, len(trial))
         self.calibration_: Calibration = Calibration.of(scores, sample.inclusion)

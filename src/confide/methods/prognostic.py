@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from confide.base.rounding import predictions_off
 from confide.base.validation import suggest
 from confide.conformal.chosen import Choice
 from confide.conformal.deleted import band_of
-from confide.conformal.quantile import Calibration
+from confide.conformal.marks import calibrated
 from confide.conformal.stacked import Rows as Views
 from confide.conformal.stacked import Stack
 from confide.conformal.tangents import ALONE
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from confide.methods.new_rows import NewRows
     from confide.methods.promise import Promise
     from confide.models.scores import Score
-    from confide.typing import Booleans, Floats, Level, RandomState, Regressor, Table
+    from confide.typing import Booleans, Floats, Level, Places, RandomState, Regressor, Table
 
 FEATURES = ("auto", "slope", "offset", "ridge", "none")
 SCALES = ("auto", "observational", "root", "none")
@@ -51,6 +51,8 @@ FEW_ROWS = 20
 # Scaled covariates, and the scaled prognostic score, are cut here: a row with a rare value would have so much leverage
 # that it fits itself, whatever its outcome, and its set would reach far.
 FARTHEST = 4.0
+# Of a set with one end, errors on the other side count for so much less.
+FAR = 2.0**20
 # The penalty of ridge on the trial's own covariates, per covariate (scaled); next to none on the slope.
 RIDGE_PENALTY = 1.0
 SLOPE_PENALTY = 1e-3
@@ -138,6 +140,8 @@ class Prognostic(ArmEstimator):
     _needs: ClassVar = {"trial": 1}
     _calibrates_on: ClassVar = "trial"
     stacks_: list[Stack] | None
+    # By level, side and group; copies at other ones share it.
+    _choices: dict[tuple[Level, str, int | None], Choice]
 
     def __init__(
         self,
@@ -170,10 +174,13 @@ class Prognostic(ArmEstimator):
     def _promise(self) -> Promise:
         return KEPT_UNDER_CONFOUNDING
 
-    def _learning_rows(self, trial: Any, others: int = 0) -> Booleans:
+    def _ranks_trial_rows(self) -> bool:
+        return True
+
+    def _learning_rows(self, trial: Any, others: int = 0, cluster: Places | None = None) -> Booleans:
         if others and np.all(trial):
             return np.zeros(len(trial), dtype=bool)
-        return super()._learning_rows(trial, others)
+        return super()._learning_rows(trial, others, cluster)
 
     def _learns_from(self, observational: int) -> tuple[str, ...]:
         return ("observational",) if observational else ("trial fit",)
@@ -187,7 +194,8 @@ class Prognostic(ArmEstimator):
                 f"prognostic takes absolute residuals, got conformity_score={self.conformity_score!r}. Use "
                 "conformity_score='absolute' with scale='observational' or tails='learnt', or the method transfer."
             )
-        self.stacks_ = self._choice_at = None
+        self.stacks_ = None
+        self._choices = {}
         learnt_from = arm.observational if len(arm.observational) else arm.others
         if not len(learnt_from):
             self._fit_on_trial_alone(arm)
@@ -195,16 +203,19 @@ class Prognostic(ArmEstimator):
         self.base_ = learn_prognosis(self.base, learnt_from, arm.base_seed)
         self._scale_covariates(learnt_from)
         self.unit_ = _unit(learnt_from.y)
-        self.candidates_ = self._candidates(len(arm.trial))
-        prediction = self._predict_base(arm.trial.X)
-        views = self._views(arm.trial.X, prediction)
-        slack = self._rounding(arm.trial, prediction)
+        # Rows of one cluster are alike: the regression would know a row by the others.
+        trial = arm.trial.one_per_cluster(arm.split_seed)
+        self.marks_ = None if trial.marks is None else trial.marks.without_clusters()
+        self.candidates_ = self._candidates(len(trial))
+        prediction = self._predict_base(trial.X)
+        views = self._views(trial.X, prediction)
+        slack = self._rounding(trial, prediction)
         self.stacks_ = [
-            Stack.of(rows, arm.trial.y / self.unit_, self._penalty(each), slack)
+            Stack.of(rows, trial.y / self.unit_, self._penalty(each), slack)
             for each, rows in zip(self.candidates_, views, strict=True)
         ]
-        self.handicaps_ = [self._handicap(each, len(arm.trial)) for each in self.candidates_]
-        self._look_back(arm.trial.y / self.unit_, views)
+        self.handicaps_ = [self._handicap(each, len(trial)) for each in self.candidates_]
+        self._look_back(trial.y / self.unit_, views)
 
     def _scale_covariates(self, rows: Rows) -> None:
         """Learn how covariates and the prognostic score are scaled, from rows other than the trial's."""
@@ -247,7 +258,6 @@ class Prognostic(ArmEstimator):
     def _views(self, X: Floats, prediction: Floats) -> list[Views]:
         """Return rows as each candidate sees them."""
         mean, size = prediction.T
-        lower, upper = self.base_.tails
         constant = np.ones((len(X), 1))
         centre, spread = self.score_line_
         features = {"none": constant, "offset": constant}
@@ -260,11 +270,29 @@ class Prognostic(ArmEstimator):
                 features[each.features],
                 mean / self.unit_ if each.features == "offset" else 0.0,
                 size ** POWERS[each.scale],
-                lower if each.tails == "learnt" else 1.0,
-                upper if each.tails == "learnt" else 1.0,
+                *self._tails(each),
             )
             for each in self.candidates_
         ]
+
+    def _tails(self, candidate: Candidate) -> tuple[float, float]:
+        """Return how far the lower and the upper tail reach, beside each other."""
+        lower, upper = self.base_.tails if candidate.tails == "learnt" else (1.0, 1.0)
+        if self.side_ == "both":
+            return lower, upper
+        return (lower, FAR * lower) if self.side_ == "lower" else (FAR * upper, upper)
+
+    def _rank_anew(self) -> None:
+        """Rank new rows for the side in force; the group is looked up when they are asked about."""
+        if self.stacks_ is None:
+            super()._rank_anew()
+            return
+        stacks = []
+        for each, stack in zip(self.candidates_, self.stacks_, strict=True):
+            lower, upper = (np.full(len(stack), tail) for tail in self._tails(each))
+            factor = (lower + upper).mean() / (stack.lower + stack.upper).mean()
+            stacks.append(replace(stack, lower=lower, upper=upper, widths=stack.widths * float(factor)))
+        self.stacks_ = stacks
 
     def _rounding(self, trial: Rows, prediction: Floats) -> float:
         """Return by how much a score may change because predictions are rounded differently, row by row and at once."""
@@ -285,16 +313,21 @@ class Prognostic(ArmEstimator):
             for scores, stack, handicap in zip(deleted, self.stacks_, self.handicaps_, strict=True)
         ]
         self.best_ = int(np.argmin(widths))
-        self.calibration_ = Calibration.of(deleted[self.best_])
+        self.calibration_ = calibrated(deleted[self.best_], self.marks_)
         best = self.stacks_[self.best_]
         errors = best.residuals * views[self.best_].scale / _left(best)
         self.base_r2_ = share_explained(y, y - errors * (len(y) - 1) / len(y))  # as far from y as y from others' mean
 
     def _choice(self) -> Choice:
-        """Return the choice at the arm's level; it is computed once and not saved."""
-        if self._choice_at is None or self._choice_at[0] != self.alpha_:
-            self._choice_at = (self.alpha_, Choice.of(self.stacks_ or [], self.alpha_, self.handicaps_))
-        return self._choice_at[1]
+        """Return the choice at the arm's level, for its side and group; it is computed once and not saved."""
+        key = (self.alpha_, self.side_, self.group_)
+        if key not in self._choices:
+            weights = None if self.marks_ is None else self.marks_.weights(self.group_)
+            same = next((each for known, each in self._choices.items() if known[:2] == key[:2]), None)
+            if same is None:
+                same = Choice.of(self.stacks_ or [], self.alpha_, self.handicaps_, weights, self.side_)
+            self._choices[key] = same.weighing(weights)
+        return self._choices[key]
 
     def predict(self, X: Table | NewRows) -> Floats:
         """Return point predictions of the outcome under this arm's treatment."""
@@ -308,18 +341,25 @@ class Prognostic(ArmEstimator):
     def _sets(self, rows: NewRows) -> IntervalSets:
         if self.stacks_ is None:
             return super()._sets(rows)
-        sets = self._choice().sets(self._views(rows.X, rows.prediction)).scaled(self.unit_)
+        sets = self._choice().sets(self._views(rows.X, rows.prediction), rows.weight).scaled(self.unit_)
         return sets if self.outcome_range_ is None else sets.clip(*self.outcome_range_)
 
     def _members(self, rows: NewRows, values: Floats) -> Booleans:
         if self.stacks_ is None:
             return super()._members(rows, values)
-        return self._choice().contains(self._views(rows.X, rows.prediction), values / self.unit_)
+        return self._choice().contains(self._views(rows.X, rows.prediction), values / self.unit_, rows.weight)
+
+    def __copy__(self) -> Self:
+        other = type(self).__new__(type(self))
+        other.__dict__.update(self.__dict__)  # choices too, which are not saved
+        return other
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in super().__getstate__().items() if name != "_choice_at"}
+        return {name: value for name, value in super().__getstate__().items() if name != "_choices"}
 
-    _choice_at: tuple[Level, Choice] | None = None
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        self._choices = {}
 
 
 def _unit(y: Floats) -> float:

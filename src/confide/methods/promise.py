@@ -13,13 +13,6 @@ if TYPE_CHECKING:
 
     from confide.typing import Level
 
-# The assumptions of every promise.
-ASSUMPTIONS = (
-    "Promises are averages over people and samples, for new people from the trial's population whose outcomes arise "
-    "as they did in the trial. They assume that the trial assigned treatment at random with the same probability for "
-    "everybody, that it lost no rows because of their outcomes, that its rows and the new ones are independent of each "
-    "other, and that nobody is in both tables."
-)
 TRIAL_POPULATION = "new people from the trial's population"
 
 
@@ -130,6 +123,70 @@ class Promise:
         return text
 
 
+@dataclass(frozen=True)
+class Whom:
+    """The people that promises are for.
+
+    Attributes
+    ----------
+    carries : tuple of str
+        What a study carries: "assignment", "cluster", "target".
+    groups : tuple of str
+        Columns within each of whose groups the promise holds.
+    gamma : float
+        How many times as frequent as in the trial people may be, for reasons that are not in the covariates.
+    """
+
+    carries: tuple[str, ...] = ()
+    groups: tuple[str, ...] = ()
+    gamma: float = 1.0
+
+    @property
+    def people(self) -> str:
+        """For whom answers hold, in words."""
+        whom = TRIAL_POPULATION
+        if "cluster" in self.carries:
+            whom = "a new person at random from a new cluster like the trial's"
+        if "target" in self.carries:
+            whom = "people of the target population"
+        if self.groups:
+            whom += f", in each group of {' and '.join(self.groups)},"
+        if self.gamma > 1:
+            whom += f" (or others, if nobody is more than {self.gamma:g} times as frequent among them)"
+        return whom
+
+    @property
+    def assumptions(self) -> str:
+        """What every promise assumes, in words."""
+        how = "with the same probability for everybody"
+        if "assignment" in self.carries:
+            how = "with the probabilities that were stated, which depend on covariates alone"
+        rows = "its clusters and the new one are" if "cluster" in self.carries else "its rows and the new ones are"
+        arise = "arise as they did in the trial"
+        if "target" in self.carries:
+            arise = f"{arise} given covariates, the estimated weights being right"
+        return (
+            f"Promises are averages over people and samples, for {self.people} whose outcomes {arise}. They assume "
+            f"that the trial assigned treatment at random {how}, that it lost no rows because of their outcomes, that "
+            f"{rows} independent of each other, and that nobody is in both tables."
+        )
+
+    def promised(self, promise: Promise) -> Promise:
+        """Return a promise, which holds at the level divided by gamma for the trial's people, for these people."""
+        if not promise.exists or self == Whom():
+            return promise
+        loss = promise.loss
+        if "target" in self.carries:
+            symbol = "E|w-ŵ/Eŵ|" if len(promise.misses) > 1 else "½E|w-ŵ/Eŵ|"
+            loss = Loss(symbol, "w how much more frequent people are in the target, ŵ estimated")
+        misses, assumption = promise.misses, promise.assumption
+        if self.gamma > 1:
+            misses = tuple(None if miss is None else float(miss) * self.gamma for miss in misses)
+            bound = f"if nobody asked about is more than {self.gamma:g} times as frequent as in the trial"
+            assumption = f"{assumption} {bound}".strip()
+        return replace(promise, misses=misses, loss=loss, assumption=assumption, whom=self.people)
+
+
 def _coverage(misses: Sequence[Level | None]) -> str:
     """Return 1-α, 1-2α, or 1 minus the fixed levels."""
     own = sum(miss is None for miss in misses)
@@ -137,6 +194,8 @@ def _coverage(misses: Sequence[Level | None]) -> str:
     return text + "".join(f"-{float(miss):g}" for miss in misses if miss is not None)
 
 
+# The assumptions of every promise.
+ASSUMPTIONS = Whom().assumptions
 NOT_STATED = Promise(misses=(), reason="stated")
 NONE = Promise(misses=())
 # Split conformal prediction on the trial: Eq. 7 of the paper.

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import warnings
 from contextlib import contextmanager
-from numbers import Integral
+from dataclasses import replace
+from fractions import Fraction
+from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +15,7 @@ from sklearn.utils import check_random_state
 
 from confide.base.parameters import alike
 from confide.base.validation import examples, suggest
+from confide.conformal.marks import Marks
 from confide.conformal.quantile import check_alpha
 from confide.data.splits import Rows
 from confide.exceptions import InfiniteIntervalWarning, RefusalError
@@ -20,12 +23,13 @@ from confide.methods.registry import METHODS
 from confide.methods.registry import method as method_by_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from confide.data.study import Study
     from confide.effects.base import Effect
     from confide.methods.base import ArmEstimator
-    from confide.typing import Booleans, Floats, Label
+    from confide.typing import Booleans, Floats, Label, Places
+    from confide.weights.arm_weights import ArmWeights
 
 
 def unfitted_arm(method: str | ArmEstimator, **given: Any) -> ArmEstimator:
@@ -73,7 +77,8 @@ def learning_rows(arm: ArmEstimator, effect: Effect, study: Study, control: Labe
     for place, label in enumerate(sorted(labels, key=lambda label: label != control)):
         mine = study.treatment == label
         with _naming(label, study):
-            learns[mine] = arm._learning_rows(study.trial[mine], int((~mine & ~study.trial).sum()))
+            cluster = None if study.cluster is None else study.cluster[mine & study.trial]
+            learns[mine] = arm._learning_rows(study.trial[mine], int((~mine & ~study.trial).sum()), cluster)
         if effect.calibrates_on_trial(place):
             learns &= ~(mine & study.trial)
     return learns
@@ -91,8 +96,28 @@ def _naming(label: Label, study: Study) -> Iterator[None]:
         raise kind(f"treatment {label}: {error} Treatments by table: {found}.") from error
 
 
+def check_gamma(gamma: Any) -> Fraction:
+    """Return gamma as the decimal that was typed; raise unless it is a number of at least 1."""
+    if not isinstance(gamma, Real) or isinstance(gamma, bool) or not 1 <= float(gamma) < float("inf"):
+        raise ValueError(
+            "gamma, how many times as frequent as in the trial people may be, must be a number of at least 1, got "
+            f"{gamma!r}."
+        )
+    return Fraction(str(gamma))
+
+
+def at_gamma(arm: ArmEstimator, gamma: Fraction) -> ArmEstimator:
+    """Return an unfitted arm at its level divided by gamma."""
+    if gamma == 1:
+        return arm
+    moved: ArmEstimator = clone(arm).set_params(alpha=check_alpha(arm._level()) / gamma)
+    if getattr(moved, "levels", None) is not None:
+        moved.set_params(levels=tuple(check_alpha(each, "levels") / gamma for each in moved.levels))
+    return moved
+
+
 def fit_arm(
-    arm: ArmEstimator, encoded: Floats, study: Study, label: Label
+    arm: ArmEstimator, encoded: Floats, study: Study, label: Label, weights: ArmWeights | None = None
 ) -> tuple[ArmEstimator, list[tuple[type[Warning], str]]]:
     """Return a clone of the arm fitted on the rows of one treatment, and its warnings."""
     rows = study.treatment == label
@@ -107,6 +132,7 @@ def fit_arm(
                 trial=study.trial[rows],
                 population=encoded[~study.trial],
                 others=(encoded[others], study.y[others]),
+                weights=weights,
             )
     return fitted, [(each.category, str(each.message)) for each in caught]
 
@@ -121,11 +147,14 @@ def point_out_two_values(arm: ArmEstimator, y: Floats) -> None:
         )
 
 
-def rows_by_arm(encoded: Floats, study: Study) -> dict[Label, tuple[Rows, Rows]]:
-    """Return each arm's observational and trial rows."""
-    rows = Rows(encoded, study.y)
-    return {
-        label: (rows[mine & ~study.trial], rows[mine & study.trial])
-        for label in np.unique(study.treatment).tolist()
-        for mine in [study.treatment == label]
-    }
+def rows_by_arm(
+    encoded: Floats, study: Study, weights: Mapping[Label, ArmWeights | None], group: Places | None
+) -> dict[Label, tuple[Rows, Rows]]:
+    """Return each arm's observational and trial rows, with their marks."""
+    rows = Rows(encoded, study.y, marks=None if group is None else Marks(group=group))
+    found = {}
+    for label, mine in weights.items():
+        of_arm = study.treatment == label
+        trial = rows[of_arm & study.trial]
+        found[label] = (rows[of_arm & ~study.trial], trial if mine is None else replace(trial, marks=mine.marks))
+    return found

@@ -19,7 +19,7 @@ from confide.methods.new_rows import predictions
 from confide.methods.promise import KEPT, KEPT_UNDER_CONFOUNDING, KEPT_WITH_ENOUGH_ROWS, Promise
 from confide.models.auto import COMPARISON_ROWS, FOLDS
 from confide.models.base_model import BASE_ON, check_base_on, share_explained
-from confide.models.scores import AbsoluteResidual, Shifted
+from confide.models.scores import AbsoluteResidual, Shifted, raised_scores
 from confide.ratio import ClassifierRatio
 
 if TYPE_CHECKING:
@@ -108,6 +108,9 @@ class Transfer(ArmEstimator):
         base_on = check_base_on(self.base_on, ("observational", "centred", *BASE_ON[1:]))
         return alone.get(base_on, {"trial": 2, "observational": 1})
 
+    def _ranks_trial_rows(self) -> bool:
+        return self.clipped is None
+
     def _learns_from(self, observational: int) -> tuple[str, ...]:
         if self.base_on == "trial" or not observational:
             return ("trial fit",)
@@ -115,6 +118,7 @@ class Transfer(ArmEstimator):
 
     def _fit(self, arm: Arm) -> None:
         self.centred_: CentredCalibration | None = None
+        self.residuals_: tuple[Floats, float] | None = None
         self.beside_: Floats | None = None
         if self.clipped is not None:
             check_alpha(self.clipped, "clipped")
@@ -145,14 +149,27 @@ class Transfer(ArmEstimator):
             self._fit_on_trial_alone(arm)
             return
         self.base_ = self._learn(arm.observational, arm)
-        prediction = self._predict_base(arm.trial.X)
-        bias = float((arm.trial.y - prediction).mean())
+        # The mean must be that of independent rows.
+        trial = arm.trial.one_per_cluster(arm.split_seed)
+        prediction = self._predict_base(trial.X)
+        bias = float((trial.y - prediction).mean())
         self.base_ = Shifted(self.base_, bias)
-        centred = self._predict_base(arm.trial.X)
-        self.base_r2_ = share_explained(arm.trial.y, centred)
-        off = predictions_off(self.base_.predict, arm.trial.X, centred) + ROUNDING * np.abs(prediction).max()
-        rounding = slack(self.score_.score, centred, off, arm.trial.y)
-        self.centred_ = CentredCalibration.of(arm.trial.y - centred, rounding)
+        centred = self._predict_base(trial.X)
+        self.base_r2_ = share_explained(trial.y, centred)
+        off = predictions_off(self.base_.predict, trial.X, centred) + ROUNDING * np.abs(prediction).max()
+        rounding = slack(self.score_.score, centred, off, trial.y)
+        # One end only: the mean is subtracted on both sides of the comparison, and does not matter.
+        self.scores_ = raised_scores(self.score_, self.base_, trial, centred)
+        self.marks_ = None if trial.marks is None else trial.marks.without_clusters()
+        self.residuals_ = (trial.y - centred, rounding)
+        self._rank_anew()
+
+    def _rank_anew(self) -> None:
+        if self.residuals_ is None or self.side_ != "both":
+            self.centred_ = None
+            super()._rank_anew()
+            return
+        self.centred_ = CentredCalibration.of(*self.residuals_, self.marks_, self.group_)
         self.calibration_ = self.centred_.above
 
     def _scores_beside(self, arm: Arm) -> Floats:
@@ -188,10 +205,11 @@ class Transfer(ArmEstimator):
             return IntervalSets.of(self._clip(self.score_.interval(rows.prediction, np.asarray(offset))))
         if self.centred_ is None:
             return super()._sets(rows)
-        return IntervalSets.of(self._clip(self._centred_interval(rows.prediction)))
+        return IntervalSets.of(self._clip(self._centred_interval(rows, self.centred_)))
 
-    def _centred_interval(self, prediction: Floats) -> Intervals:
-        below, above = (self.score_.interval(prediction, np.asarray(offset)) for offset in self._offsets())
+    def _centred_interval(self, rows: NewRows, centred: CentredCalibration) -> Intervals:
+        offsets = centred.quantiles(self.alpha_, rows.weight)
+        below, above = (self.score_.interval(rows.prediction, offset) for offset in offsets)
         return Intervals(below.lower, above.upper)
 
     def _offsets(self) -> tuple[float, float]:
@@ -208,4 +226,4 @@ class Transfer(ArmEstimator):
             return np.asarray(self.score_.score(rows.prediction, y) <= offset)
         if self.centred_ is None:
             return super()._is_member(rows, y)
-        return self._centred_interval(rows.prediction).contains(y)
+        return self._centred_interval(rows, self.centred_).contains(y)

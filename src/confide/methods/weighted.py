@@ -12,6 +12,7 @@ from confide.methods.base import ArmEstimator
 from confide.ratio.registry import looks_at
 
 if TYPE_CHECKING:
+    from confide.methods.new_rows import NewRows
     from confide.ratio import DensityRatio
     from confide.typing import Floats
 
@@ -19,8 +20,8 @@ if TYPE_CHECKING:
 class Weighted(ArmEstimator):
     """Base class of methods whose last quantile is weighted by ``ratio_``."""
 
-    def _test_weight(self, X: Floats, y: Floats | float = np.nan) -> Floats:
-        return self._weigh(X, y)
+    def _test_weight(self, rows: NewRows, y: Floats | float = np.nan) -> Floats:
+        return self._weigh(rows.X, y)
 
     def _shortage(self) -> str | None:
         """Return why new rows of average weight have infinite intervals; None if they have not."""

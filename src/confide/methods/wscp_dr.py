@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
@@ -13,12 +14,14 @@ from confide.conformal.quantile import Calibration, check_alpha, rows_needed
 from confide.methods.base import ArmEstimator
 from confide.methods.promise import two_stage_promise
 from confide.models.interval_ends import IntervalEnds
-from confide.models.scores import raised_scores
+from confide.models.scores import SIDES, raised_scores
 from confide.ratio import ClassifierRatio
 from confide.ratio.registry import looks_at
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from numpy.typing import ArrayLike
 
     from confide.data.splits import Rows
     from confide.methods.arm import Arm
@@ -119,6 +122,9 @@ class WSCPDR(ArmEstimator):
         levels = (None, None) if self.levels is None else self.levels
         return two_stage_promise(self._form(), looks_at(self.ratio), refit=self.refit, levels=levels)
 
+    def _ranks_trial_rows(self) -> bool:
+        return self._form() == "calibrated"
+
     def _form(self) -> str:
         if not self.exact:
             return "inexact"
@@ -184,8 +190,25 @@ class WSCPDR(ArmEstimator):
         self.ends_ = IntervalEnds(self.ends_.regressor, self.ends_.seed)
         self.ends_.fit(self.end_rows_.X, self._first_stage(0), self.domain_)
         rows = self.calibration_rows_
-        truth = self._first_stage(1) if self.form_ == "exact" else Intervals(rows.y, rows.y)
-        self.calibration_ = Calibration.of([] if self.form_ == "inexact" else self.ends_.miss(rows.X, truth))
+        self.marks_ = rows.marks
+        if self.form_ == "calibrated":
+            truth = Intervals(rows.y, rows.y)
+            self.scores_ = {side: self.ends_.miss(rows.X, truth, side) for side in SIDES}
+            self._rank_anew()
+            return
+        self.calibration_ = Calibration.of(
+            [] if self.form_ == "inexact" else self.ends_.miss(rows.X, self._first_stage(1))
+        )
+
+    def _on_side(self, side: str) -> Self:
+        """Return a copy whose intervals have one end; the first stage keeps both."""
+        if side == "both":
+            return self
+        self._check_takes("side")
+        other = copy.copy(self)
+        other.side_ = side
+        other._rank_anew()
+        return other
 
     def _first_stage(self, part: int) -> Intervals:
         """Return the intervals C at the rows that train the ends (0) or calibrate them (1)."""
@@ -210,7 +233,7 @@ class WSCPDR(ArmEstimator):
             prediction = np.asarray(model.predict(observational.X), dtype=np.float64)
             scores = raised_scores(self.score_, model, observational, prediction)
             predictions.append(model.predict(one.X)[0])
-            calibrations.append((Calibration.of(scores, weights), float(weight)))
+            calibrations.append((Calibration.of(scores["both"], weights), float(weight)))
         return np.array(predictions), calibrations
 
     def _check_levels(self) -> tuple[Level, Level]:
@@ -231,18 +254,23 @@ class WSCPDR(ArmEstimator):
     def _quantile_alpha(self) -> Level:
         return self.levels_[1]
 
-    def _offset(self) -> float:
-        return 0.0 if self.form_ == "inexact" else float(self.calibration_.quantile(self._quantile_alpha()))
+    def _offset(self, own: ArrayLike = 1.0) -> Floats:
+        """Return how far the ends are moved apart, by the new rows' own weights."""
+        return np.zeros(1) if self.form_ == "inexact" else self.calibration_.quantile(self._quantile_alpha(), own)
 
     def _sets(self, rows: NewRows) -> IntervalSets:
-        return IntervalSets.of(self._clip(self.ends_.widened(rows.X, self._offset())))
+        return IntervalSets.of(self._clip(self.ends_.widened(rows.X, self._offset(rows.weight), self.side_)))
 
     def _members(self, rows: NewRows, values: Floats) -> Booleans:
         lower, upper = (end[:, None] for end in self.ends_.predict(rows.X))
-        return np.maximum(lower - values, values - upper) <= self._offset()
+        below, above = lower - values, values - upper
+        missed = {"both": np.maximum(below, above), "lower": below, "upper": above}[self.side_]
+        return np.asarray(missed <= self._offset(rows.weight)[..., None])
 
     def _shortage(self) -> str | None:
         """Return why all intervals are infinite; inexact ones never are for lack of rows."""
+        if self.weights_ is not None and self.marks_ is not None:
+            return super()._shortage()
         if self.form_ == "inexact" or self._offset() < np.inf:
             return None
         rows, infinite = len(self.calibration_.scores), int((self.calibration_.scores == np.inf).sum())

@@ -8,12 +8,12 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from confide.base.rounding import predictions_off, slack
-from confide.conformal.intervals import Intervals, moved_apart
+from confide.conformal.intervals import Intervals, moved_apart, moved_out
 from confide.data.splits import Rows
 from confide.models.base_model import learn
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
 
 class IntervalEnds(BaseEstimator):
@@ -52,17 +52,18 @@ class IntervalEnds(BaseEstimator):
         """Return m̂ᴸ(x) and m̂ᴿ(x), which may cross."""
         return np.asarray(self.lower_.predict(X)), np.asarray(self.upper_.predict(X))
 
-    def miss(self, X: NDArray[np.float64], intervals: Intervals) -> NDArray[np.float64]:
+    def miss(self, X: NDArray[np.float64], intervals: Intervals, side: str = "both") -> NDArray[np.float64]:
         """Return max(m̂ᴸ(x) - lower, upper - m̂ᴿ(x)), by how much the ends miss each interval, as calibration scores.
 
         They are raised by the rounding error of a new row's score (`confide.base.rounding`). The score of an infinite
-        interval is +∞, that of an empty one -∞.
+        interval is +∞, that of an empty one -∞. With a ``side`` only the "lower" or the "upper" end counts.
         """
 
         def missed(
             ends: NDArray[np.float64], lower: NDArray[np.float64], upper: NDArray[np.float64]
         ) -> NDArray[np.float64]:
-            return np.maximum(ends[:, 0] - lower, upper - ends[:, 1])
+            below, above = ends[:, 0] - lower, upper - ends[:, 1]
+            return np.maximum(below, above) if side == "both" else below if side == "lower" else above
 
         ends = self._columns(X)
         rounding = slack(missed, ends, predictions_off(self._columns, X, ends), *intervals)
@@ -71,6 +72,9 @@ class IntervalEnds(BaseEstimator):
     def _columns(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.column_stack(self.predict(X))
 
-    def widened(self, X: NDArray[np.float64], offset: float) -> Intervals:
-        """Return [m̂ᴸ(x) - offset, m̂ᴿ(x) + offset]; empty where the ends cross."""
-        return moved_apart(*self.predict(X), offset)
+    def widened(self, X: NDArray[np.float64], offset: ArrayLike, side: str = "both") -> Intervals:
+        """Return [m̂ᴸ(x) - offset, m̂ᴿ(x) + offset], empty where the ends cross; or one of the ends alone."""
+        lower, upper = self.predict(X)
+        if side == "both":
+            return moved_apart(lower, upper, offset)
+        return moved_out(lower if side == "lower" else upper, offset, side)

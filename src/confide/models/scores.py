@@ -11,7 +11,7 @@ from sklearn.linear_model import RidgeCV
 
 from confide.base.rounding import predictions_off, slack
 from confide.base.validation import suggest
-from confide.conformal.intervals import Intervals, moved_apart
+from confide.conformal.intervals import Intervals, moved_apart, moved_out
 from confide.models.base_model import check_base, learn
 from confide.models.held_out import held_out
 from confide.models.preprocessing import standardised
@@ -21,6 +21,12 @@ if TYPE_CHECKING:
 
     from confide.data.splits import Rows
     from confide.typing import Level
+
+
+SIDES = ("both", "lower", "upper")
+ONE_SIDE = SIDES[1:]
+# The two ends that a score measures from, and the unit it measures in.
+Ends = tuple["NDArray[np.float64]", "NDArray[np.float64]", "NDArray[np.float64]"]
 
 
 class Score(Protocol):
@@ -49,6 +55,10 @@ class Score(Protocol):
 
 class AbsoluteResidual:
     """|y - μ̂(x)|, the paper's score: intervals of one width around the base model's prediction."""
+
+    def ends(self, prediction: NDArray[np.float64]) -> Ends:
+        """Return the prediction, twice, and a scale of 1."""
+        return prediction, prediction, np.ones(1)
 
     def learn(self, base: Any, rows: Rows, alpha: Level, seed: int) -> Any:  # noqa: ARG002
         """Return the base model itself."""
@@ -86,6 +96,10 @@ class ConformalisedQuantiles:
         """Return models of the two quantiles and the median."""
         levels = (float(alpha) / 2, 0.5, 1 - float(alpha) / 2)
         return Columns([learn(quantile_model(base, level), rows, seed) for level in levels])
+
+    def ends(self, prediction: NDArray[np.float64]) -> Ends:
+        """Return the two quantiles, and a scale of 1."""
+        return prediction[:, 0], prediction[:, 2], np.ones(1)
 
     def score(self, prediction: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return how far y is above the upper or below the lower quantile; negative inside."""
@@ -126,6 +140,10 @@ class NormalisedResidual:
         size = learn(base, replace(rows, y=errors), seed)
         return Columns([mean, size], least=(-np.inf, FLOOR * float(errors.mean()) or 1.0))
 
+    def ends(self, prediction: NDArray[np.float64]) -> Ends:
+        """Return the mean, twice, and σ̂(x)."""
+        return prediction[:, 0], prediction[:, 0], prediction[:, 1]
+
     def score(self, prediction: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the error divided by its usual size σ̂(x)."""
         return np.abs(y - prediction[:, 0]) / prediction[:, 1]
@@ -141,6 +159,39 @@ class NormalisedResidual:
     def shift(self, prediction: NDArray[np.float64], by: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the mean moved, and the size of its error unchanged."""
         return np.column_stack([prediction[:, 0] + by, prediction[:, 1]])
+
+
+class OneSided:
+    """The signed form of a score, for intervals with one end: (y - upper)/scale, or (lower - y)/scale."""
+
+    def __init__(self, score: Any, side: str) -> None:
+        self.whole: Any = score
+        self.side = side
+
+    def learn(self, base: Any, rows: Rows, alpha: Level, seed: int) -> Any:
+        """Return what the two-sided score learns."""
+        return self.whole.learn(base, rows, alpha, seed)
+
+    def score(self, prediction: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return how far y is beyond the end, in units of the scale; negative before it."""
+        lower, upper, scale = self.whole.ends(prediction)
+        beyond = lower - y if self.side == "lower" else y - upper
+        return np.asarray(beyond / scale)
+
+    def interval(self, prediction: NDArray[np.float64], quantile: NDArray[np.float64]) -> Intervals:
+        """Return the intervals with one end, moved out by the quantile; the other end is infinite."""
+        lower, upper, scale = self.whole.ends(prediction)
+        # The quantile is rounded up, as the score may be rounded down.
+        offset = scale * np.nextafter(quantile, np.inf)
+        return moved_out(lower if self.side == "lower" else upper, offset, self.side)
+
+    def point(self, prediction: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the point of the two-sided score."""
+        return np.asarray(self.whole.point(prediction))
+
+    def shift(self, prediction: NDArray[np.float64], by: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the prediction plus ``by``."""
+        return np.asarray(self.whole.shift(prediction, by))
 
 
 # σ̂(x) is at least this share of the mean error, because a model of errors may predict zero or a negative value.
@@ -199,14 +250,20 @@ class Grounded(BaseEstimator):
         return np.column_stack([X, self.score.point(self.model.predict(X))])
 
 
-def raised_scores(score: Score, model: Any, rows: Rows, prediction: NDArray[np.float64]) -> NDArray[np.float64]:
+def raised_scores(
+    score: Score, model: Any, rows: Rows, prediction: NDArray[np.float64]
+) -> dict[str, NDArray[np.float64]]:
     """Return the scores of calibration rows, raised by the rounding error of a new row's score.
 
-    ``prediction`` is the model's prediction of all rows at once; see `confide.base.rounding`.
+    They are given for intervals with both ends and, if the score has a signed form, with one of them. ``prediction`` is
+    the model's prediction of all rows at once; see `confide.base.rounding`.
     """
     off = predictions_off(model.predict, rows.X, prediction)
-    raised: NDArray[np.float64] = score.score(prediction, rows.y) + slack(score.score, prediction, off, rows.y)
-    return raised
+    forms = {"both": score, **({side: OneSided(score, side) for side in ONE_SIDE} if hasattr(score, "ends") else {})}
+    return {
+        side: form.score(prediction, rows.y) + slack(form.score, prediction, off, rows.y)
+        for side, form in forms.items()
+    }
 
 
 def quantile_model(base: Any, level: float) -> Any:
@@ -229,6 +286,13 @@ SCORES: dict[str, type[Score]] = {
     "cqr": ConformalisedQuantiles,
     "normalised": NormalisedResidual,
 }
+
+
+def check_side(side: Any) -> str:
+    """Return the side; raise if there is none of that name."""
+    if side not in SIDES:
+        raise ValueError(f"side {side!r} is unknown; {suggest(side, SIDES)}")
+    return str(side)
 
 
 def check_score(score: Any) -> Score:

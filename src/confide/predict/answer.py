@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from confide.methods.new_rows import NewRows
     from confide.model import CounterfactualIntervals
     from confide.typing import Floats, Label
+    from confide.weights.people import People
 
 
 @dataclass(frozen=True)
@@ -52,12 +53,12 @@ def contrasts(model: CounterfactualIntervals, control: Label | None = None) -> l
     return [(treated, against) for treated in model.arms_ if treated != against]
 
 
-def answer(model: CounterfactualIntervals, encoded: Floats, control: Label | None = None) -> Answer:
-    """Return points and intervals for every treatment and every effect, at rows of `model.encode`'s matrix."""
-    rows = model._new_rows(encoded, model.arms_)
+def answer(model: CounterfactualIntervals, people: People, control: Label | None = None) -> Answer:
+    """Return points and intervals for every treatment and every effect, at rows that `model.read` has read."""
+    rows = model._new_rows(people, model.arms_)
     found: list[Floats] = []
     for label, arm in model.arms_.items():
-        found += [arm.predict(rows[label]), *arm.predict_interval(rows[label])]
+        found += [arm.predict(rows[label]), *model._arm(label).predict_interval(rows[label])]
     for treated, against in contrasts(model, control):
         point = model.arms_[treated].predict(rows[treated]) - model.arms_[against].predict(rows[against])
         found += [point, *model.effect_.predict_interval(rows, treated, against)]

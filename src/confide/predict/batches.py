@@ -32,7 +32,8 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
 
     from confide.model import CounterfactualIntervals
-    from confide.typing import Floats, Label
+    from confide.typing import Label
+    from confide.weights.people import People
 
 # Largest number of batches in parallel; each takes memory.
 MOST_THREADS = 8
@@ -123,16 +124,17 @@ def answer_batches(
 
     def answered(batch: Batch) -> Part:
         check_columns(source, batch.read.column_names, names)
-        return answer_part(model, batch, model.encode(batch.read.select(names)), control)
+        known = model.assignment_in(batch.read)
+        return answer_part(model, batch, model.read(batch.read.select(names), known), control)
 
     return _in_order(answered, batches, _threads(model))
 
 
-def answer_part(model: CounterfactualIntervals, batch: Batch, encoded: Floats, control: Label | None = None) -> Part:
-    """Return the predictions for one batch, whose covariates are encoded."""
-    found = answer(model, encoded, control)
+def answer_part(model: CounterfactualIntervals, batch: Batch, people: People, control: Label | None = None) -> Part:
+    """Return the predictions for one batch, which the model has read."""
+    found = answer(model, people, control)
     counted = Answered.of(found.table, model, control)
-    return Part(batch, found, counted, model.population_.look(encoded, batch.start))
+    return Part(batch, found, counted, model.population_.look(people.X, batch.start))
 
 
 def answer_file(

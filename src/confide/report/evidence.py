@@ -78,8 +78,8 @@ class Evidence:
             for each in compare(kept, test, model.alpha_, random_state, names, models):
                 compared.append(each)
                 report_progress(1)
-        X, y, treatment, trial = study
-        return cls(compared, said, hidden_confounding_test(X, y, treatment, trial, random_state=random_state))
+        tests = hidden_confounding_test(study.X, study.y, study.treatment, study.trial, random_state=random_state)
+        return cls(compared, said, tests)
 
 
 def _check_covariates(model: CounterfactualIntervals, study: Study) -> None:

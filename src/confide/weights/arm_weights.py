@@ -1,0 +1,90 @@
+"""The weights of one arm: those of its trial rows, and new rows' own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from confide.base.validation import examples
+from confide.conformal.marks import Marks
+from confide.conformal.quantile import check_weights
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from confide.weights.target import TargetRatio
+
+
+@dataclass(frozen=True)
+class ArmWeights:
+    """For whom an arm's trial rows stand, and what a new row weighs.
+
+    Attributes
+    ----------
+    marks : Marks
+        The marks of the arm's trial rows, in their order.
+    largest : float or None
+        The largest weight by assignment of a trial row: that of a new row whose probability is not known. None: weights
+        do not depend on the assignment.
+    target : TargetRatio or None
+        How much more frequent people like a new row are in the target than in the trial.
+    groups : tuple of str
+        The names of the groups, by their number.
+    """
+
+    marks: Marks
+    largest: float | None = None
+    target: TargetRatio | None = None
+    groups: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, weights: Any, trial: NDArray[np.bool_]) -> ArmWeights | None:
+        """Return what `fit` was given as the weights of an arm: these, one number per row, or None."""
+        if weights is None or isinstance(weights, ArmWeights):
+            return weights
+        given = check_weights(weights, "weights")
+        if given.shape != trial.shape:
+            raise ValueError(f"weights must be one number per row ({len(trial)}), got shape {given.shape}.")
+        mine = given[trial]
+        if not mine.any():
+            raise ValueError(f"weights are 0 for all {len(mine)} trial rows: nothing can be calibrated.")
+        return cls(Marks(weight=mine), float(mine.max()))
+
+    def usual(self, ranked: NDArray[np.float64]) -> float:
+        """Return the weight of a usual new row that is ranked among rows of these weights."""
+        if self.target is not None:
+            return float(ranked[ranked > 0].mean()) if ranked.any() else 1.0
+        return 1.0 if self.largest is None else self.largest
+
+    def own(self, X: NDArray[np.float64], assignment: ArrayLike | None = None) -> NDArray[np.float64]:
+        """Return new rows' own weights.
+
+        Parameters
+        ----------
+        X : (n, d) array
+            Their covariates.
+        assignment : (n,) array or float, default None
+            Their probabilities of this arm's treatment, as the trial would assign it. None: the smallest one of the
+            trial, which makes intervals wider than needed.
+        """
+        weight = np.full(len(X), 1.0 if self.largest is None else self.largest)
+        if assignment is not None:
+            weight[:] = 1 / check_probabilities(assignment, len(X))
+        return weight if self.target is None else weight * self.target.predict(X)
+
+
+def check_probabilities(assignment: ArrayLike, count: int) -> NDArray[np.float64]:
+    """Return probabilities of treatments as floats; raise unless they are above 0 and at most 1."""
+    try:
+        values = np.broadcast_to(np.asarray(assignment, dtype=np.float64), count)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"assignment must be one probability per row ({count}): {error}.") from error
+    bad = np.flatnonzero(~((values > 0) & (values <= 1)))
+    if len(bad):
+        raise ValueError(
+            f"assignment must be the probability of a treatment, above 0 and at most 1: {len(bad)} of {count} are not, "
+            f"such as {values[bad[0]]} (rows {examples(bad)})."
+        )
+    return values

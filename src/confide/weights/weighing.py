@@ -1,0 +1,93 @@
+"""The weights of every arm, made from what a study carries: assignment, target, clusters and groups."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from confide.conformal.marks import Marks
+from confide.exceptions import RefusalError
+from confide.weights.arm_weights import ArmWeights
+from confide.weights.target import TargetRatio, some_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from confide.data.study import Study
+    from confide.typing import Floats, Label
+    from confide.weights.groups import Groups
+
+
+def check_together(study: Study) -> None:
+    """Raise if the study carries things whose weights must not be multiplied."""
+    if study.cluster is None:
+        return
+    if study.target is not None:
+        raise RefusalError(
+            "a target cannot be combined with clusters: how much more frequent a person is in the target than in the "
+            "trial says nothing about clusters. Leave out one of them."
+        )
+    if study.assignment is not None and any(len(np.unique(study.received(label))) > 1 for label in study.arms):
+        raise RefusalError(
+            "assignment probabilities that differ between people cannot be combined with clusters: rows of a cluster "
+            "depend on each other, and nothing is proved for them. Leave out one of them."
+        )
+
+
+def weights_of(
+    study: Study,
+    label: Label,
+    encoded: Floats,
+    target: Floats | None,
+    group: NDArray[np.intp] | None,
+    groups: Groups | None,
+) -> ArmWeights | None:
+    """Return the weights of one arm's trial rows; None if each stands for one person like itself.
+
+    Parameters
+    ----------
+    study : Study
+        The study.
+    label : label
+        The arm's treatment.
+    encoded : (n, d) array
+        The encoded covariates of the study's rows.
+    target : (k, d) array or None
+        Those of the target.
+    group, groups : (n,) array of integers, and Groups, or None
+        The group of each of the study's rows, and what groups there are.
+    """
+    mine = study.trial & (study.treatment == label)
+    weight = largest = ratio = None
+    if study.assignment is not None:
+        received = 1 / study.assignment[mine]
+        if (received != received[:1]).any():
+            weight, largest = received, float(received.max())
+            if len(study.arms) == 2:
+                # The other arm's rows tell of probabilities of this one that few of its own rows have.
+                others = study.trial & ~mine & (study.assignment < 1)
+                largest = max(largest, float((1 / (1 - study.assignment[others])).max(initial=0.0)))
+    if target is not None:
+        others = study.trial & (study.treatment != label)
+        stand_for = np.ones(others.sum()) if study.assignment is None else 1 / study.assignment[others]
+        ratio = TargetRatio().fit(target, encoded[others], stand_for)
+        weight = ratio.predict(encoded[mine]) * (1.0 if weight is None else weight)
+    marks = Marks(
+        weight,
+        None if group is None else group[mine],
+        None if study.cluster is None else study.cluster[mine],
+    )
+    if weight is None and group is None and study.cluster is None:
+        return None
+    return ArmWeights(marks, largest, ratio, () if groups is None else groups.names)
+
+
+def target_rows(study: Study, encoded: Floats, given: Floats | None, seed: int) -> Floats | None:
+    """Return the encoded covariates of the target, or of some of its people; None if the study has none."""
+    if study.target is None:
+        return None
+    rows = encoded[~study.trial] if given is None else given
+    if not len(rows):
+        raise RefusalError("the target has no rows: give the covariates of the people that you ask about.")
+    return some_of(rows, seed)

@@ -1,0 +1,300 @@
+"""For whom answers hold: draws of studies whose people, assignment or dependence break a promise without weights."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from confide import CounterfactualIntervals, method
+from confide.conformal.marks import Marks
+from confide.weights.arm_weights import ArmWeights
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+Floats = NDArray[np.float64]
+ALPHA = 0.1
+OBSERVATIONAL = 2000
+NEW_ROWS = 1000
+METHODS = ("prognostic", "transfer", "transfer-centred", "naive")
+
+
+@dataclass(frozen=True)
+class Answered:
+    """What one way of asking covered in one draw.
+
+    Attributes
+    ----------
+    case, setting, method, way : str
+        What was drawn, with which method, and how it was asked.
+    seed : int
+        The draw.
+    coverage, infinite, width : float
+        Share of new people that are covered, share of infinite intervals, and median width; of bounds with one end, how
+        far the end is from the outcome's mean.
+    """
+
+    case: str
+    setting: str
+    method: str
+    way: str
+    seed: int
+    coverage: float
+    infinite: float
+    width: float
+
+
+@dataclass(frozen=True)
+class People:
+    """People with their covariates, outcomes under both treatments, and what a study needs of them."""
+
+    X: Floats
+    y0: Floats
+    y1: Floats
+    cluster: NDArray[np.intp]
+
+    def outcomes(self, treatment: NDArray[np.intp]) -> Floats:
+        """Return the outcomes under the treatments received."""
+        return np.where(treatment == 1, self.y1, self.y0)
+
+
+def people(rng: np.random.Generator, rows: int, *, shift: float = 0.0, spread: float = 0.5) -> People:
+    """Return people whose outcomes vary more for a larger first covariate."""
+    X = rng.normal(size=(rows, 2)) + shift
+    return with_noise(X, np.exp(spread * X[:, 0]) * rng.normal(size=rows))
+
+
+def with_noise(X: Floats, noise: Floats, cluster: NDArray[np.intp] | None = None) -> People:
+    """Return people with these covariates and errors."""
+    y0 = X[:, 0] + 0.5 * X[:, 1] + noise
+    return People(X, y0, y0 + 1 + 0.5 * X[:, 1], np.zeros(len(X), dtype=np.intp) if cluster is None else cluster)
+
+
+def registry(rng: np.random.Generator, *, shift: float = 0.0) -> tuple[Floats, Floats, NDArray[np.intp]]:
+    """Return observational rows, with a hidden cause of the treatment; their errors are alike for everybody."""
+    X, hidden = rng.normal(size=(OBSERVATIONAL, 2)) + shift, rng.normal(size=OBSERVATIONAL)
+    treatment = (hidden + rng.normal(size=OBSERVATIONAL) > 0).astype(np.intp)
+    return X, with_noise(X, hidden + rng.normal(size=OBSERVATIONAL)).outcomes(treatment), treatment
+
+
+def joined(rng: np.random.Generator, trial: People, treatment: NDArray[np.intp], shift: float = 0.0) -> tuple[Any, ...]:
+    """Return covariates, outcomes, treatments and the mask of the trial, of both tables."""
+    X, y, received = registry(rng, shift=shift)
+    return (
+        np.concatenate([X, trial.X]),
+        np.concatenate([y, trial.outcomes(treatment)]),
+        np.concatenate([received, treatment]),
+        np.arange(len(X) + len(trial.X)) >= len(X),
+    )
+
+
+def in_trial(values: Any, fill: float = np.nan) -> NDArray[Any]:
+    """Return a column of the trial's rows, after rows that have none."""
+    return np.concatenate([np.full(OBSERVATIONAL, fill), values])
+
+
+def fitted(name: str, rows: tuple[Any, ...], params: dict[str, Any] | None = None, **carried: Any) -> Any:
+    """Return a model of a study."""
+    model = CounterfactualIntervals(name, base="ridge", alpha=ALPHA, random_state=0, **(params or {}))
+    return model.fit(*rows, **carried)
+
+
+def told(case: str, setting: str, name: str, way: str, seed: int, found: list[Any], truth: list[Floats]) -> Answered:
+    """Return what intervals of both arms covered."""
+    width = np.concatenate([each.width for each in found])
+    inside = np.concatenate([each.contains(y) for each, y in zip(found, truth, strict=True)])
+    return Answered(case, setting, name, way, seed, inside.mean(), np.isinf(width).mean(), float(np.median(width)))
+
+
+def both(model: Any, X: Floats, chance: Floats | None = None) -> list[Any]:
+    """Return the intervals of both arms; ``chance`` is the probability of the second."""
+    known = (None, None) if chance is None else (1 - chance, chance)
+    return [model.predict_interval(X, arm, assignment=each) for arm, each in enumerate(known)]
+
+
+def stratified(setting: str, seed: int) -> list[Answered]:
+    """Draw a trial whose probability of treatment rises with the covariate by which outcomes vary more."""
+    rng = np.random.default_rng(seed)
+    trial, new = people(rng, 400, spread=0.7), people(rng, NEW_ROWS, spread=0.7)
+    chance, asked = (0.5 + 0.4 * np.clip(2 * each.X[:, 0], -1, 1) for each in (trial, new))
+    treatment = (rng.random(len(chance)) < chance).astype(np.intp)
+    received = np.where(treatment == 1, chance, 1 - chance)
+    rows, truth, found = joined(rng, trial, treatment), [new.y0, new.y1], []
+    for name in METHODS:
+        plain, weighted = fitted(name, rows), fitted(name, rows, assignment=in_trial(received))
+        for way, intervals in (
+            ("without probabilities", both(plain, new.X)),
+            ("with those of the trial", both(weighted, new.X)),
+            ("with those of new rows too", both(weighted, new.X, asked)),
+        ):
+            # The arm whose people vary less, the control, is the one that fails.
+            found.append(told("stratified", setting, name, way, seed, intervals[:1], truth[:1]))
+    return found
+
+
+class ShiftOfNormals:
+    """The density ratio of a standard normal distribution that is moved, to be asked as a `TargetRatio` is."""
+
+    def __init__(self, shift: float) -> None:
+        self.shift = shift
+
+    def predict(self, X: Floats) -> Floats:
+        """Return the ratio at covariates."""
+        ratio: Floats = np.exp(self.shift * X.sum(axis=1) - X.shape[1] * self.shift**2 / 2)
+        return ratio
+
+
+def target(setting: str, seed: int) -> list[Answered]:
+    """Draw new people whose two covariates are larger than the trial's, and who vary more."""
+    rng = np.random.default_rng(seed)
+    shift = float(setting.split(maxsplit=1)[0])
+    trial, new = people(rng, 600), people(rng, NEW_ROWS, shift=shift)
+    treatment = rng.integers(2, size=len(trial.X))
+    rows, found = joined(rng, trial, treatment), []
+    known = people(rng, 3000, shift=shift).X
+    for name in METHODS:
+        ways = {"unweighted": fitted(name, rows), "weights estimated": fitted(name, rows, target=known)}
+        for way, model in ways.items():
+            found.append(told("target", setting, name, way, seed, both(model, new.X), [new.y0, new.y1]))
+        X, y, received, in_both = rows
+        intervals = []
+        for arm in (0, 1):
+            mine = received == arm
+            exact = ShiftOfNormals(shift)
+            weights = ArmWeights(Marks(weight=exact.predict(X[mine & in_both])), target=exact)  # type: ignore[arg-type]
+            one = method(name, base="ridge", alpha=ALPHA, random_state=0)
+            one.fit(X[mine], y[mine], trial=in_both[mine], weights=weights)
+            intervals.append(one.predict_interval(new.X))
+        found.append(told("target", setting, name, "weights known", seed, intervals, [new.y0, new.y1]))
+    return found
+
+
+def clusters(setting: str, seed: int) -> list[Answered]:
+    """Draw clusters of unequal size whose people have something in common, and new people of new clusters."""
+    rng = np.random.default_rng(seed)
+    words = setting.split(", ")
+    count, common = int(words[0].split(maxsplit=1)[0]), float(words[1].split()[1])
+    sizes = np.clip(rng.geometric(0.08, count), 2, 60)
+    # In one setting small clusters have more in common.
+    strength = np.where(sizes < np.median(sizes), 2.5, 0.4) if len(words) > 2 else np.ones(count)
+    cluster = np.repeat(np.arange(count), sizes)
+
+    def noise(of: NDArray[np.intp], shared: Floats) -> Floats:
+        own: Floats = np.sqrt(common) * shared[of] + np.sqrt(1 - common) * rng.normal(size=len(of))
+        return own
+
+    trial = with_noise(rng.normal(size=(len(cluster), 2)), noise(cluster, strength * rng.normal(size=count)), cluster)
+    fresh = np.arange(NEW_ROWS)
+    new_sizes = np.clip(rng.geometric(0.08, NEW_ROWS), 2, 60)
+    new_strength = np.where(new_sizes < np.median(sizes), 2.5, 0.4) if len(words) > 2 else np.ones(NEW_ROWS)
+    new = with_noise(rng.normal(size=(NEW_ROWS, 2)), noise(fresh, new_strength * rng.normal(size=NEW_ROWS)))
+    treatment = rng.integers(2, size=len(cluster))
+    rows, found = joined(rng, trial, treatment), []
+    for name in ("prognostic", "transfer"):
+        for way, carried in (("rows as if independent", None), ("clusters", in_trial(cluster, -1))):
+            intervals = both(fitted(name, rows, cluster=carried), new.X)
+            found.append(told("clusters", setting, name, way, seed, intervals, [new.y0, new.y1]))
+    return found
+
+
+def selected(setting: str, seed: int) -> list[Answered]:
+    """Draw people who are asked about because they are badly predicted, for reasons that nobody recorded."""
+    rng = np.random.default_rng(seed)
+    bound = float(setting.rsplit(maxsplit=1)[-1])
+    trial = people(rng, 400, spread=0.0)
+    rows = joined(rng, trial, rng.integers(2, size=400))
+    found = []
+    for name in ("prognostic", "transfer"):
+        ways = {"plain": {}, f"gamma = {bound:g}": {"gamma": bound}}
+        for way, params in ways.items():
+            model = fitted(name, rows, params)
+            for how, factor in (("at the bound", 1.0), ("at 1.5 times the bound", 1.5)):
+                pool = people(rng, 20_000, spread=0.0)
+                worst = np.argsort(-np.abs(pool.y0 - pool.X[:, 0] - 0.5 * pool.X[:, 1]))
+                chosen = worst[: round(len(worst) / (bound * factor))]
+                new = People(pool.X[chosen], pool.y0[chosen], pool.y1[chosen], pool.cluster[chosen])
+                some = both(model, new.X)
+                found.append(told("selected", setting, name, f"{way}, {how}", seed, some, [new.y0, new.y1]))
+    return found
+
+
+def groups(_setting: str, seed: int) -> list[Answered]:
+    """Draw a small group, of one person in seven, whose outcomes vary more."""
+    rng = np.random.default_rng(seed)
+
+    def drawn(count: int) -> tuple[People, NDArray[np.bool_]]:
+        small = rng.random(count) < 1 / 7
+        X = np.column_stack([rng.normal(size=count), small])
+        return with_noise(X, np.where(small, 2.5, 1.0) * rng.normal(size=count)), small
+
+    (trial, _), (new, small) = drawn(400), drawn(NEW_ROWS)
+    X, hidden = drawn(OBSERVATIONAL)[0].X, rng.normal(size=OBSERVATIONAL)
+    received = (hidden + rng.normal(size=OBSERVATIONAL) > 0).astype(np.intp)
+    treatment = rng.integers(2, size=400)
+    rows = (
+        np.concatenate([X, trial.X]),
+        np.concatenate(
+            [with_noise(X, hidden + rng.normal(size=OBSERVATIONAL)).outcomes(received), trial.outcomes(treatment)]
+        ),
+        np.concatenate([received, treatment]),
+        np.arange(OBSERVATIONAL + 400) >= OBSERVATIONAL,
+    )
+    found = []
+    for name in METHODS:
+        for way, params in {"everybody together": {}, "by group": {"groups": 1}}.items():
+            model = fitted(name, rows, params)
+            for who, mine in (("small group", small), ("large group", ~small)):
+                some = both(model, new.X[mine])
+                found.append(told("groups", who, name, way, seed, some, [new.y0[mine], new.y1[mine]]))
+    return found
+
+
+def sides(_setting: str, seed: int) -> list[Answered]:
+    """Draw skewed outcomes: bounds with one end beside the ends of intervals with two, of outcomes and effects."""
+    rng = np.random.default_rng(seed)
+
+    def drawn(count: int) -> People:
+        return with_noise(rng.normal(size=(count, 2)), rng.gamma(1.0, 1.0, count) - 1)
+
+    trial, new = drawn(300), drawn(NEW_ROWS)
+    rows, found = joined(rng, trial, rng.integers(2, size=300)), []
+    for name in METHODS:
+        for side in ("both", "lower", "upper"):
+            model = fitted(name, rows, {"side": side})
+            outcome, effect = model.predict_interval(new.X, 1), model.predict_effect_interval(new.X)
+            for what, one, truth in (("outcome", outcome, new.y1), ("effect", effect, new.y1 - new.y0)):
+                for end in ("lower", "upper") if side == "both" else (side,):
+                    values = getattr(one, end)
+                    inside = values <= truth if end == "lower" else truth <= values
+                    reach = float(np.median(np.abs(values - truth.mean())))
+                    way = f"{end} end of two" if side == "both" else f"{end} bound"
+                    infinite = float(np.isinf(values).mean())
+                    found.append(Answered("sides", what, name, way, seed, float(inside.mean()), infinite, reach))
+    return found
+
+
+CASES: dict[str, tuple[Callable[[str, int], list[Answered]], tuple[str, ...]]] = {
+    "stratified": (stratified, ("π from 0.1 to 0.9",)),
+    "target": (target, ("1 standard deviation", "2 standard deviations")),
+    "clusters": (
+        clusters,
+        (
+            *(f"{count} clusters, ICC {common}" for common in (0.3, 0.6) for count in (10, 20, 60)),
+            "20 clusters, ICC 0.6, small ones more alike",
+        ),
+    ),
+    "selected": (selected, ("Γ = 1", "Γ = 1.5", "Γ = 2")),
+    "groups": (groups, ("both",)),
+    "sides": (sides, ("both",)),
+}
+
+
+def draw(case: str, setting: str, seed: int) -> list[Answered]:
+    """Return what every way of asking covered in one draw."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # of infinite intervals, which are counted, and unlike rows
+        return CASES[case][0](setting, seed)
