@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.model_selection import train_test_split
 
-from confide.data.splits import split_places
+from confide.data.splits import one_of_each, split_places
 from confide.diagnostics.coverage import Coverage, coverage_report
 from confide.diagnostics.weights import calibration_weights
 from confide.exceptions import InfiniteIntervalWarning, RefusalError, TrialAloneWarning
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 # Share of trial rows in the hold-out set; the others fit and calibrate.
 HELD_OUT = 0.3
+# Rows that must be left of it where not all represent people.
+LEAST_HELD_OUT = 10
 
 
 @dataclass(frozen=True)
@@ -84,8 +86,8 @@ def compare_on_held_out(
 def hold_out(study: Study, seed: int) -> tuple[Study, Study]:
     """Return the study without a hold-out set of the trial's rows, and the hold-out set.
 
-    Whole clusters are held out. If people were assigned with different probabilities, the hold-out set is thinned, so
-    that each arm's rows represent everybody.
+    Whole clusters are held out, of which one row each is shown. If people were assigned with different probabilities,
+    the hold-out set is thinned, so that each arm's rows represent everybody.
     """
     if study.target is not None:
         raise RefusalError("held-out rows are the trial's people, and the target's outcomes are not known.")
@@ -102,7 +104,14 @@ def hold_out(study: Study, seed: int) -> tuple[Study, Study]:
         _, test = train_test_split(in_trial, test_size=HELD_OUT, random_state=seed, stratify=strata)
     else:
         test = in_trial[split_places(len(in_trial), HELD_OUT, seed, study.cluster[in_trial])[1]]
-    return study.take(np.setdiff1d(rows, test)), study.take(_thinned(study, test, seed))
+    shown = test if study.cluster is None else test[one_of_each(study.cluster[test], seed)]
+    shown = _thinned(study, shown, seed)
+    if len(shown) < LEAST_HELD_OUT and len(shown) < len(test):
+        raise RefusalError(
+            f"of {len(test)} held-out rows {len(shown)} are left, one per cluster and as frequent as in the "
+            "population: too few to show coverage. Use a larger trial."
+        )
+    return study.take(np.setdiff1d(rows, test)), study.take(shown)
 
 
 def _thinned(study: Study, rows: NDArray[np.intp], seed: int) -> NDArray[np.intp]:

@@ -23,12 +23,12 @@ from confide.base.validation import all_or_nothing, examples
 from confide.conformal.intervals import Intervals, IntervalSets
 from confide.conformal.quantile import check_alpha
 from confide.data.arrow import origin_of, take_rows
-from confide.data.encoding import TableEncoder, dense, encoded_names, kinds_of, numbers_in
+from confide.data.encoding import TableEncoder, as_table, dense, encoded_names, kinds_of, numbers_in
 from confide.data.splits import Rows, spawn_seeds
 from confide.data.study import Study, as_study
 from confide.diagnostics.advice import described_effect, summarise
 from confide.diagnostics.covariate_shift import Population
-from confide.diagnostics.randomisation import Randomisation, randomisation_test
+from confide.diagnostics.randomisation import MOST_ROWS, Randomisation, randomisation_test
 from confide.diagnostics.records import ASKED_ROWS, ArmDiagnostics, ArmSample, diagnose
 from confide.effects.registry import check_effect, check_for_whom
 from confide.exceptions import InfiniteIntervalWarning, PopulationWarning
@@ -44,6 +44,7 @@ from confide.methods.study_arms import (
     unfitted_arm,
 )
 from confide.models.scores import check_side
+from confide.weights.arm_weights import check_probabilities
 from confide.weights.groups import Groups
 from confide.weights.people import People
 from confide.weights.weighing import target_rows, weights_of
@@ -374,17 +375,17 @@ class CounterfactualIntervals(Labelled, BaseEstimator):
 
     @cached_property
     def randomisation_(self) -> Randomisation | None:
-        """Whether treatment in the trial depends on covariates beyond what was stated."""
+        """Whether treatment in the trial depends on covariates beyond what was stated; None for clusters."""
         check_is_fitted(self)
-        parts = [sample.trial for sample in self.samples_.values()]
-        X, arm = np.concatenate([part.X for part in parts]), np.repeat(np.arange(len(parts)), [len(p) for p in parts])
-        known = None if parts[0].weight is None else np.concatenate([np.asarray(part.weight) for part in parts])
-        return randomisation_test(X, arm, known, self.population_.names, self.sample_seed_)
+        if self.trial_ is None:
+            return None
+        X, arm, assignment = self.trial_
+        return randomisation_test(X, arm, assignment, self.population_.names, self.sample_seed_)
 
     def summary(self) -> str:
         """Return the diagnostics as text: method, promise, each arm's numbers, and when not to trust them."""
         check_is_fitted(self)
-        promised = described_effect(self.effect_promise_, float(self.arm_alpha_))
+        promised = described_effect(self.effect_promise_, float(self._inner(self.arm_alpha_)))
         return summarise(
             self.diagnostics_,
             self.effect_name_,
@@ -433,7 +434,7 @@ class CounterfactualIntervals(Labelled, BaseEstimator):
         """Store what diagnostics need: samples of rows, and the distribution of the trial's covariates."""
         self.__dict__.pop("diagnostics_", None)
         self.__dict__.pop("randomisation_", None)
-        rows = Rows(encoded, study.y, study.assignment)
+        rows = Rows(encoded, study.y)
         self.samples_ = {
             label: ArmSample.of(rows[mine], study.trial[mine], self.sample_seed_)
             for label in self.arms_
@@ -442,12 +443,22 @@ class CounterfactualIntervals(Labelled, BaseEstimator):
         asked = encoded[study.trial] if self.target_ is None else self.target_
         self.population_ = Population.of(asked, encoded_names(self.encoder_, encoded), self.sample_seed_)
         rng = np.random.default_rng(self.sample_seed_)
-        if self.target_ is not None and self.groups_ is None:
-            self.asked_ = People(self.target_[rng.permutation(len(self.target_))[:ASKED_ROWS]], None, {})
-            return
-        chosen = rng.permutation(np.flatnonzero(study.trial))[:ASKED_ROWS]
-        group = None if self.groups_ is None else self.groups_.codes(take_rows(study.X, chosen))
-        self.asked_ = People(encoded[chosen], group, {})
+        table, places = study.X, np.flatnonzero(study.trial)
+        self.trial_ = self._sampled_trial(encoded, study, rng.permutation(places)[:MOST_ROWS])
+        if study.target is not None:
+            own = isinstance(study.target, str)
+            table = study.X if own else study.target
+            places = np.flatnonzero(~study.trial) if own else np.arange(len(as_table(table)))
+        asked = take_rows(table, rng.permutation(places)[:ASKED_ROWS])
+        self.asked_ = People(self._encode(asked), None if self.groups_ is None else self.groups_.codes(asked), {})
+
+    @staticmethod
+    def _sampled_trial(encoded: Floats, study: Study, places: Places) -> tuple[Floats, Places, Floats | None] | None:
+        """Return covariates, numbers of treatments and probabilities of trial rows; None if rows are dependent."""
+        if study.cluster is not None:
+            return None
+        arm = np.searchsorted(np.array(study.arms), study.treatment[places])
+        return encoded[places], arm, None if study.assignment is None else study.assignment[places]
 
     def _control_first(self) -> dict[Label, ArmEstimator]:
         """Return the arms, the control first."""
@@ -513,9 +524,13 @@ class CounterfactualIntervals(Labelled, BaseEstimator):
     def _weights(self, study: Study, encoded: Floats, seed: Any) -> dict[Label, ArmWeights | None]:
         """Return the weights of each arm's trial rows, and keep the target's rows."""
         given = None if study.target is None or isinstance(study.target, str) else self._encode(study.target)
-        self.target_ = target_rows(study, encoded, given, spawn_seeds(seed, 1)[0])
+        own_seed = spawn_seeds(seed, 1)[0]
+        self.target_ = target_rows(study, encoded, given, own_seed)
         group = None if self.groups_ is None else self.groups_.codes(study.X)
-        return {label: weights_of(study, label, encoded, self.target_, group, self.groups_) for label in study.arms}
+        return {
+            label: weights_of(study, label, own_seed, encoded, self.target_, group, self.groups_)
+            for label in study.arms
+        }
 
     def _rows_by_arm(
         self, encoded: Floats, study: Study, weights: Mapping[Label, ArmWeights | None]
@@ -562,7 +577,7 @@ class CounterfactualIntervals(Labelled, BaseEstimator):
         """Return the arms' predictions for their rows, and the order that sorts them into the rows of X."""
         encoded = self._encode_new(X, stacklevel=4)
         group = self._groups_of(X, stacklevel=4)
-        known = None if assignment is None else np.broadcast_to(np.asarray(assignment, dtype=np.float64), len(encoded))
+        known = None if assignment is None else check_probabilities(assignment, len(encoded))
         labels = np.asarray(treatment)
         if labels.ndim and labels.shape != (len(encoded),):
             raise ValueError(f"treatment must be one label or {len(encoded)} labels, got shape {labels.shape}.")

@@ -24,10 +24,16 @@ def test_rows_of_other_groups_do_not_count():
     assert calibrated(np.array([4.0, 3.0, 2.0, 1.0]), marks, -1).quantile(0.5) == np.inf
 
 
-def test_a_cluster_weighs_one_also_within_a_group():
-    marks = Marks(cluster=np.array([0, 0, 1, 2, 2, 2]), group=np.array([0, 1, 0, 0, 0, 1]))
+def test_a_cluster_weighs_one():
+    marks = Marks(cluster=np.array([0, 0, 1, 2, 2, 2]))
     np.testing.assert_allclose(marks.weights(), [1 / 2, 1 / 2, 1, 1 / 3, 1 / 3, 1 / 3])
-    np.testing.assert_allclose(marks.weights(0), [1, 0, 1, 1 / 2, 1 / 2, 0])
+
+
+def test_one_row_of_a_cluster_counts_in_its_group():
+    counting = np.array([1.0, 0.0, 1.0, 0.0, 0.0, 1.0])
+    marks = Marks(counting, np.array([0, 1, 0, 0, 0, 1]), np.array([0, 0, 1, 2, 2, 2]))
+    np.testing.assert_allclose(marks.weights(), counting)
+    np.testing.assert_allclose(marks.weights(0), [1, 0, 1, 0, 0, 0])
 
 
 def test_marks_are_taken_with_their_rows():

@@ -88,6 +88,12 @@ class TestStudy:
         with pytest.raises(ValueError, match=match):
             stack(observational, trial.assign(town="Öst"), **{"covariates": ["age", "sex"], **given})
 
+    def test_nobody_may_be_certain_of_a_treatment(self):
+        observational, trial, _ = tables()
+        trial = trial.assign(p=np.where(np.arange(len(trial)) == 3, 1.0, trial.p))
+        with pytest.raises(ValueError, match="1 trial rows had a probability of 1"):
+            stack(observational, trial, covariates=["age", "sex"], assignment="p")
+
     @pytest.mark.parametrize("bad", [0.0, 1.2, -0.1, np.nan])
     def test_a_probability_that_is_none(self, bad):
         observational, trial, _ = tables()
@@ -193,7 +199,10 @@ class TestAssignment:
         rare = trial[(trial.t == 0) | (trial.p == 0.8)]
         fitted = model().fit(stack(observational, rare, covariates=["age", "sex"], assignment="p"))
         assert fitted.arms_[0].weights_.largest == pytest.approx(5)
-        assert fitted.arms_[1].weights_ is None  # one probability: all rows weigh the same
+        assert fitted.arms_[1].weights_.largest == pytest.approx(5)
+        new = tables()[2]
+        likely, unlikely = (fitted.predict_interval(new, 1, assignment=each) for each in (0.8, 0.2))
+        assert (unlikely.width > likely.width).any()
 
     def test_effects_take_the_treated_arm_s_probability(self):
         fitted, new = model().fit(study()), tables()[2]
@@ -253,28 +262,81 @@ class TestTarget:
         assert "of the target's people there are too few people like them in the trial" in said
 
 
+def whole_clusters(seed=0, trial=400):
+    """A study whose clusters were assigned as a whole."""
+    observational, rows, _ = tables(seed, trial=trial)
+    rows = rows.assign(t=rows.site % 2, y=rows.age + rows.site % 2)
+    return stack(observational, rows, covariates=["age", "sex"], cluster="site")
+
+
 class TestCluster:
     @pytest.mark.parametrize("method", ["transfer", "naive", TWO_STAGES])
-    def test_every_cluster_weighs_one(self, method):
-        fitted = model(method).fit(study(["cluster"], trial=400))
+    def test_every_cluster_weighs_one_if_assigned_as_a_whole(self, method):
+        fitted = model(method).fit(whole_clusters())
         for arm in fitted.arms_.values():
             weights = arm.marks_.weights()
             np.testing.assert_allclose(np.bincount(arm.marks_.cluster, weights)[np.unique(arm.marks_.cluster)], 1)
+            assert (weights > 0).all()
             assert arm.calibration_.total == pytest.approx(len(np.unique(arm.marks_.cluster)))
+
+    @pytest.mark.parametrize("method", ["prognostic", "transfer-centred", "transfer"])
+    def test_one_row_of_a_cluster_over_all_arms_if_divided(self, method):
+        found = study(["cluster"])
+        fitted = model(method).fit(found)
+        counts = [len(arm.calibration_.scores) for arm in fitted.arms_.values()]
+        assert sum(counts) == len(np.unique(found.cluster[found.trial]))
 
     @pytest.mark.parametrize("method", ["prognostic", "transfer-centred"])
     def test_one_row_per_cluster_where_rows_are_refitted(self, method):
-        fitted = model(method).fit(study(["cluster"]))
-        for label, arm in fitted.arms_.items():
-            found = study(["cluster"])
+        found = whole_clusters()
+        for label, arm in model(method).fit(found).arms_.items():
             mine = found.trial & (found.treatment == label)
             assert len(arm.calibration_.scores) == len(np.unique(found.cluster[mine]))
 
     def test_no_cluster_fits_and_calibrates(self):
-        found = study(["cluster"])
+        found = whole_clusters()
         arm = model("naive").fit(found).arms_[1]
         mine = found.trial & (found.treatment == 1)
         assert len(np.unique(arm.marks_.cluster)) == round(len(np.unique(found.cluster[mine])) / 2)
+
+    def test_a_single_cluster_cannot_be_split(self):
+        observational, trial, _ = tables()
+        with pytest.raises(RefusalError, match="come from 1 cluster"):
+            model("naive").fit(
+                stack(observational, trial.assign(site=trial.t), covariates=["age", "sex"], cluster="site")
+            )
+
+    def test_a_cluster_in_both_tables(self):
+        observational, trial, _ = tables()
+        with pytest.raises(ValueError, match="clusters of the trial are in the observational table too"):
+            stack(observational.assign(site=3), trial, covariates=["age", "sex"], cluster="site")
+
+    def test_small_clusters_that_are_not_in_every_arm(self):
+        """Households of one or six people, those of one varying more: each is asked about as often as the other."""
+        covered = []
+        for seed in range(25):
+            rng = np.random.default_rng(seed)
+
+            def households(count, rng=rng):
+                sizes = rng.choice([1, 6], count)
+                home = np.repeat(np.arange(count), sizes)
+                return home, np.where(sizes == 1, 10.0, 1.0)[home] * rng.normal(size=len(home))
+
+            home, y = households(120)
+            rows = len(home)
+            X, t = rng.normal(size=(rows + 200, 1)), rng.integers(2, size=rows + 200)
+            fitted = model("transfer").fit(
+                X,
+                np.concatenate([rng.normal(size=200), y]),
+                t,
+                np.arange(rows + 200) >= 200,
+                cluster=np.concatenate([np.full(200, -1), home]),
+            )
+            others, outcome = households(400)
+            first = np.unique(others, return_index=True)[1]
+            new = rng.normal(size=(400, 1))
+            covered += [fitted.predict_interval(new, arm).contains(outcome[first]).mean() for arm in (0, 1)]
+        assert np.mean(covered) > 0.9 - 3 * np.std(covered) / len(covered) ** 0.5
 
 
 class TestGroups:
@@ -302,6 +364,10 @@ class TestGroups:
         low, high = fitted.predict_interval(man, 1)[0]
         assert (high - low) / 2 == pytest.approx(scores[rank - 1])
 
+    def test_points_of_effects_need_no_group(self):
+        fitted, new = model(groups="sex").fit(study([])), tables()[2]
+        np.testing.assert_allclose(fitted.predict_effect(new), fitted.predict(new, 1) - fitted.predict(new, 0))
+
     def test_an_unseen_group_is_infinite_with_one_warning(self):
         fitted = model(groups="sex").fit(study([]))
         strange = pd.DataFrame({"age": [0.0, 0.1], "sex": ["f", "x"]})
@@ -314,6 +380,14 @@ class TestGroups:
         rare = trial.assign(sex=np.where(np.arange(len(trial)) < 8, "x", trial.sex))
         with pytest.warns(InfiniteIntervalWarning, match=r"In 1 of 3 groups: group sex = x has \d trial"):
             model(groups="sex").fit(stack(observational, rare, covariates=["age", "sex"]))
+
+    def test_nested_effects_tell_of_too_few_rows_of_a_group(self):
+        observational, trial, _ = tables(trial=300)
+        rare = trial.assign(sex=np.where(np.arange(len(trial)) < 30, "x", trial.sex))
+        fitted = model("transfer", groups="sex", effect="nested-exact").fit(
+            stack(observational, rare, covariates=["age", "sex"])
+        )
+        assert "Effect intervals: In 1 of 3 groups: group sex = x has" in " ".join(fitted.summary().split())
 
     def test_columns_are_crossed(self):
         observational, trial, _ = tables()
@@ -424,6 +498,13 @@ class TestGamma:
         np.testing.assert_array_equal(
             np.asarray(other.predict_interval(new, 1)), np.asarray(plain.with_alpha(0.2).predict_interval(new, 1))
         )
+
+    def test_what_is_lost_counts_gamma_times(self):
+        from confide import PooledDR
+
+        guarded = CounterfactualIntervals(PooledDR(base=Ridge(), floor=0.05), gamma=2, random_state=0)
+        assert "also ≥ 1-α-0.1, whatever" in str(guarded.fit(study([], trial=300)).promise_)
+        assert "≥ 1-α-2·½E|w-ŵ/Eŵ| if outcomes given" in str(model(gamma=2).fit(study(["target"])).promise_)
 
     def test_the_promise_names_the_bound(self):
         found = model(gamma=1.5).fit(study([]))

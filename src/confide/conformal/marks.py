@@ -7,7 +7,8 @@ weights w_i and the new row's own weight w, an outcome is in the set iff
 
 It keeps its level for every score that is symmetric in all rows, if a row's weight is the ratio of two densities of
 covariates: of the people asked about, and of the calibration rows. Ranked within a group, it keeps its level there. If
-rows come in clusters of n_k rows, each weighs 1/n_k and a new row of a new cluster 1.
+whole clusters of n_k rows calibrate, each row weighs 1/n_k and a new row of a new cluster 1. If clusters are divided
+between arms, or groups are asked for, one row of each cluster counts, drawn from all of its rows, and others weigh 0.
 """
 
 from __future__ import annotations
@@ -57,8 +58,10 @@ class Marks:
         return weights
 
     def without_clusters(self) -> Marks | None:
-        """Return the marks of rows that are one per cluster; None if nothing is left."""
-        return None if self.weight is None and self.group is None else Marks(self.weight, self.group)
+        """Return the marks of rows that are one per cluster, of weight 1; None if nothing is left."""
+        if self.cluster is None:
+            return self
+        return None if self.group is None else Marks(group=self.group)
 
     @property
     def alike(self) -> bool:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils import check_random_state
 
+from confide.exceptions import RefusalError
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -45,15 +47,22 @@ class Rows:
         return None if self.marks is None else self.marks.cluster
 
     def one_per_cluster(self, seed: int) -> Rows:
-        """Return one row of each cluster, drawn at random; all rows if they are independent."""
-        if self.cluster is None:
+        """Return one row of each cluster, drawn at random of those that count; all rows if they are independent."""
+        if self.marks is None or self.cluster is None:
             return self
-        order = np.random.default_rng(seed).permutation(len(self))
-        return self[np.sort(order[np.unique(self.cluster[order], return_index=True)[1]])]
+        counting = self.marks.weights() > 0
+        some = one_of_each(self.cluster[counting], seed)
+        return self[np.flatnonzero(counting)[some]]
 
     def joined(self) -> NDArray[np.float64]:
         """Return the rows as density ratios take them: covariates, then the outcome."""
         return join(self.X, self.y)
+
+
+def one_of_each(cluster: NDArray[np.intp], seed: int) -> NDArray[np.intp]:
+    """Return the place of one row of each cluster, drawn at random, in order."""
+    order = np.random.default_rng(seed).permutation(len(cluster))
+    return np.sort(order[np.unique(cluster[order], return_index=True)[1]])
 
 
 def join(X: NDArray[np.float64], y: NDArray[np.float64] | float = np.nan) -> NDArray[np.float64]:
@@ -101,6 +110,11 @@ def split_places(
         size = calibration_size(count, calibration)
         return order[size:], order[:size]
     names, code = np.unique(cluster, return_inverse=True)
+    if len(names) < 2:
+        raise RefusalError(
+            f"the trial rows of an arm come from {len(names)} cluster, and a method that splits them needs at least 2: "
+            "one to learn from, one to calibrate on. Use transfer or prognostic, or a trial with more clusters."
+        )
     fit, _ = split_places(len(names), calibration, seed)
     learns = np.isin(code, fit)
     return np.flatnonzero(learns), np.flatnonzero(~learns)

@@ -79,7 +79,7 @@ class Study:
                 "mark them True in trial."
             )
         values = {"X": X, "y": y, "treatment": treatment, "trial": trial}
-        values["assignment"] = None if assignment is None else _assignment(assignment, trial)
+        values["assignment"] = None if assignment is None else _assignment(assignment, trial, treatment)
         values["cluster"] = None if cluster is None else _clusters(cluster, trial)
         values["target"] = _target(target, trial)
         values["assignment_column"] = assignment_column
@@ -121,13 +121,30 @@ class Study:
         labels: list[Any] = np.unique(self.treatment).tolist()
         return labels
 
+    @property
+    def assigned_differently(self) -> bool:
+        """Whether the probability of some treatment is known to differ between people of the trial."""
+        if self.assignment is None:
+            return False
+        found = [np.unique(np.round(self.received(label), 12)) for label in self.arms]
+        differ = any(len(each) > 1 for each in found)
+        return differ or (len(found) == 2 and all(map(len, found)) and abs(found[0][0] + found[1][0] - 1) > 1e-9)
+
+    @property
+    def clusters_divided(self) -> bool:
+        """Whether some cluster has trial rows of several treatments."""
+        if self.cluster is None:
+            return False
+        by_arm = [set(self.cluster[self.trial & (self.treatment == label)].tolist()) for label in self.arms]
+        return len(set.union(*by_arm)) < sum(map(len, by_arm))
+
     def received(self, label: Any) -> NDArray[np.float64]:
         """Return the probabilities of the treatment that an arm's trial rows received."""
         assert self.assignment is not None  # noqa: S101  (asked for only where it is known)
         return np.asarray(self.assignment[self.trial & (self.treatment == label)])
 
 
-def _assignment(assignment: ArrayLike, trial: NDArray[np.bool_]) -> NDArray[np.float64]:
+def _assignment(assignment: ArrayLike, trial: NDArray[np.bool_], treatment: NDArray[Any]) -> NDArray[np.float64]:
     """Return the probabilities of the treatment received, NaN outside the trial; raise if one is none."""
     try:
         values = np.array(assignment, dtype=np.float64)
@@ -140,6 +157,12 @@ def _assignment(assignment: ArrayLike, trial: NDArray[np.bool_]) -> NDArray[np.f
             "assignment must be the probability of the treatment that a trial row received, above 0 and at most 1: "
             f"{len(bad)} of {trial.sum()} are not, such as {values[bad[0]]} (rows {examples(bad)})."
         )
+    certain = np.flatnonzero(trial & (values == 1))
+    if len(certain) and len(np.unique(treatment[trial])) > 1:
+        raise ValueError(
+            f"{len(certain)} trial rows had a probability of 1 (rows {examples(certain)}): such people could not have "
+            "received another treatment, and nothing is known about it for them. Leave them out, also of what you ask."
+        )
     values[~trial] = np.nan
     return values
 
@@ -148,7 +171,7 @@ def _clusters(cluster: Labels, trial: NDArray[np.bool_]) -> NDArray[np.intp]:
     """Return the number of each trial row's cluster, -1 outside the trial; raise if one is missing."""
     labels = np.asarray(cluster, dtype=object)
     check_lengths(trial=trial, cluster=np.atleast_1d(labels))
-    missing = np.flatnonzero(trial & np.array([label is None or label != label for label in labels]))  # noqa: PLR0124
+    missing = np.flatnonzero(trial & np.array([_is_missing(label) for label in labels.ravel().tolist()]))
     if len(missing):
         raise ValueError(
             f"the cluster of {len(missing)} of {trial.sum()} trial rows is missing (rows {examples(missing)}). Give "
@@ -157,6 +180,14 @@ def _clusters(cluster: Labels, trial: NDArray[np.bool_]) -> NDArray[np.intp]:
     codes = np.full(len(labels), -1, dtype=np.intp)
     codes[trial] = np.unique([str(label) for label in labels[trial]], return_inverse=True)[1]
     return codes
+
+
+def _is_missing(label: Any) -> bool:
+    """Return whether a label is None, NaN or a missing value of pandas."""
+    try:
+        return label is None or bool(label != label)  # noqa: PLR0124
+    except TypeError:  # pandas.NA is neither equal to itself nor different
+        return True
 
 
 def _target(target: Any, trial: NDArray[np.bool_]) -> Any:
@@ -247,7 +278,7 @@ def stack(
     if treatment == outcome:
         raise ValueError(f"treatment and outcome must be two columns, got {treatment!r} for both.")
     marks = {name: str(column) for name, column in (("assignment", assignment), ("cluster", cluster)) if column}
-    _check_marks(marks, roles, tables[names[1]], names[1])
+    _check_marks(marks, roles, tables, names[1])
     covariates = _covariates(tables, [*roles, *marks.values()], covariates)
     for name, table in tables.items():
         missing = [column for column in [*covariates, *roles] if column not in table.column_names]
@@ -267,13 +298,24 @@ def stack(
     )
 
 
-def _check_marks(marks: dict[str, str], roles: list[str], trial: pa.Table, name: str) -> None:
-    """Raise if a column of the trial has two roles, or does not exist."""
+def _check_marks(marks: dict[str, str], roles: list[str], tables: dict[str, pa.Table], name: str) -> None:
+    """Raise if a column of the trial has two roles, or does not exist, or if a cluster is in both tables."""
+    trial = tables[name]
     for role, column in marks.items():
         if column in roles or list(marks.values()).count(column) > 1:
             raise ValueError(f"{role} must be a column of its own, got {column!r}, which has another role.")
         if column not in trial.column_names:
             raise ValueError(f"{name} has no column {column!r} ({role}); {suggest(column, trial.column_names)}")
+    shared = marks.get("cluster")
+    for other, table in tables.items():
+        if shared is None or other == name or shared not in table.column_names:
+            continue
+        seen, found = (set(kinds.texts(shared, kinds.plain(each[shared])).to_pylist()) for each in (table, trial))
+        if both := sorted(str(label) for label in (seen & found) - {None}):
+            raise ValueError(
+                f"clusters of the trial are in {other} too ({examples(both)}): a model that learnt from them knows the "
+                "trial's people better than those of a new cluster. Take these rows out of it."
+            )
 
 
 def _mark(role: str, name: str, column: pa.ChunkedArray, before: int) -> list[Any]:

@@ -38,11 +38,12 @@ def give_advice(record: ArmDiagnostics, arm: ArmEstimator) -> tuple[str, ...]:
     if shortage := arm._shortage():
         said.append(f"{shortage[0].upper()}{shortage[1:]}")
     else:
-        said += [*_on_calibration(record), *_on_misses(record, arm)]
-    return (*said, *_on_promise(record), *_on_ratio(record, arm), *_on_confounding(record, arm))
+        said += [*_on_calibration(record, weighted=arm.weights_ is not None), *_on_misses(record, arm)]
+    weighted = arm.weights_ is not None and arm.weights_.target is not None
+    return (*said, *([] if weighted else _on_promise(record)), *_on_ratio(record, arm), *_on_confounding(record, arm))
 
 
-def _on_calibration(record: ArmDiagnostics) -> list[str]:
+def _on_calibration(record: ArmDiagnostics, *, weighted: bool) -> list[str]:
     said = []
     alpha, rows, size = record.alpha, record.calibration, record.effective_size
     if rows and size < FEW_ROWS:
@@ -62,7 +63,7 @@ def _on_calibration(record: ArmDiagnostics) -> list[str]:
             f"The first stage's weights are worth {record.first_stage_size:.0f} rows: its intervals are little more "
             "than noise. Use another ratio, pooled-dr or transfer."
         )
-    if record.infinite:
+    if record.infinite and not weighted:
         said.append(
             f"{record.infinite:.0%} of the intervals at covariates of those asked about are infinite. Use a larger "
             "alpha, more rows, or transfer."

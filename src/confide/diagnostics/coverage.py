@@ -92,7 +92,8 @@ def coverage_report(
     check_lengths(X_test=X_test, y_test=y)
     labels = np.asarray(treatment)
     sets = model.predict_set(X_test, treatment)
-    inside, measure, infinite = sets.contains(y), sets.measure, sets.hull().infinite
+    inside, measure, hulls = sets.contains(y), sets.measure, sets.hull()
+    infinite = hulls.infinite if model.side_ == "both" else np.isinf(getattr(hulls, model.side_))
     records = []
     for label in model.arms_:
         rows = np.broadcast_to(labels == label, len(y))

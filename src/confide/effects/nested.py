@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from confide.methods.new_rows import NewRows
     from confide.methods.promise import Promise
     from confide.typing import Floats, Label, Level
+    from confide.weights.arm_weights import ArmWeights
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,7 @@ class NestedPair:
     ends: IntervalEnds
     scores: dict[str, Floats]
     marks: Marks | None
+    weights: ArmWeights | None
     bounds: tuple[float, float] | None
 
     def calibration(self, side: str, group: int | None) -> Calibration:
@@ -107,7 +109,7 @@ class Nested(Effect):
         bounds = None
         if declared[0] is not None and declared[1] is not None:
             bounds = (declared[0][0] - declared[1][1], declared[0][1] - declared[1][0])
-        return NestedPair(ends, missed, calibration.marks, bounds)
+        return NestedPair(ends, missed, calibration.marks, arms[treated].weights_, bounds)
 
     def _effects(self, rows: Rows, control: Label) -> Intervals:
         """Return the intervals C of treated rows; of intervals with one end, both ends, each for itself."""
@@ -141,9 +143,12 @@ class Nested(Effect):
         for (treated, control), pair in self.pairs_.items():
             if text := self.controls_[control]._shortage():
                 found[control] = text
-            calibration = pair.calibration(self.side_, None)
-            if self.exact and calibration.quantile(self.arm_alpha_) == np.inf:
-                reach = "infinite" if pair.bounds is None else "as wide as the effect"
+            calibration, weights = pair.calibration(self.side_, None), pair.weights
+            reach = "infinite" if pair.bounds is None else "as wide as the effect"
+            if self.exact and weights is not None and pair.marks is not None:
+                if text := weights.shortage(pair.marks, self.arm_alpha_, reach):
+                    found[treated] = text
+            elif self.exact and calibration.quantile(self.arm_alpha_) == np.inf:
                 finite = int((calibration.scores < np.inf).sum())
                 rows = f"{count_rows(finite)} with a finite interval of the control arm"
                 found[treated] = shortage(self.arm_alpha_, rows, "trial", f"All intervals are {reach}")

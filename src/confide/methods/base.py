@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from confide.conformal.grid import rows_at_once, solve_on_grid
 from confide.conformal.intervals import Intervals, IntervalSets, count_rows, shortage
 from confide.conformal.marks import calibrated
-from confide.conformal.quantile import check_alpha, level, rows_needed
+from confide.conformal.quantile import check_alpha
 from confide.exceptions import InfiniteIntervalWarning
 from confide.methods.learning import ArmLearner
 from confide.methods.new_rows import NewRows
@@ -24,9 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
     from sklearn.utils import Tags
 
-    from confide.conformal.marks import Marks
     from confide.typing import Booleans, Floats, Level, Places, Table
-    from confide.weights.arm_weights import ArmWeights
 
 
 class ArmEstimator(ArmLearner):
@@ -72,38 +70,11 @@ class ArmEstimator(ArmLearner):
     def _shortage(self) -> str | None:
         """Return why all intervals are infinite, with the remedy; None if they are not."""
         if self.weights_ is not None and self.marks_ is not None:
-            return self._weighted_shortage(self.weights_, self.marks_)
+            return self.weights_.shortage(self.marks_, self._quantile_alpha(), self._reach())
         if np.isfinite(self.calibration_.quantile(self._quantile_alpha(), 1.0)):
             return None
         rows = count_rows(len(self.calibration_.scores))
         return shortage(self._quantile_alpha(), rows, self._calibrates_on, f"All intervals are {self._reach()}")
-
-    def _weighted_shortage(self, weights: ArmWeights, marks: Marks) -> str | None:
-        """Return what `_shortage` returns, where trial rows have weights, clusters or groups."""
-        groups = range(len(weights.groups)) if weights.groups else [None]
-        short = [text for group in groups if (text := self._short_group(weights, marks, group))]
-        if not short:
-            return None
-        some = "" if len(short) == len(groups) else f"In {len(short)} of {len(groups)} groups: "
-        return (
-            some + "; ".join(short) + f". There, intervals are {self._reach()}. Use a larger alpha or more trial rows."
-        )
-
-    def _short_group(self, weights: ArmWeights, marks: Marks, group: int | None) -> str | None:
-        """Return how many rows the quantile of a group would need, if its rows are too few for a usual new row."""
-        ranked, alpha = marks.weights(group), self._quantile_alpha()
-        rows, total, own = int((ranked > 0).sum()), float(ranked.sum()), weights.usual(ranked)
-        if total and total >= level(alpha) * (total + own):
-            return None
-        where = "there are" if group is None else f"group {weights.groups[group]} has"
-        if marks.weight is None:
-            there, units = (rows, "rows") if marks.cluster is None else (round(total), "clusters")
-            return f"{where} {there} trial calibration {units}, and alpha={float(alpha):g} needs {rows_needed(alpha)}"
-        needed = own * level(alpha) / (1 - level(alpha))
-        return (
-            f"{where} {rows} trial calibration rows whose weights add up to {total:.3g}, and a new row of weight "
-            f"{own:.3g} needs {needed:.3g} at alpha={float(alpha):g}"
-        )
 
     def _reach(self) -> str:
         """Return the words for an interval without a finite quantile."""
@@ -127,6 +98,8 @@ class ArmEstimator(ArmLearner):
         if not len(rows):
             discrete = self.outcome_values_ is not None
             return IntervalSets(np.empty(0), np.empty(0), np.zeros(1, dtype=np.intp), discrete)
+        if self.group_ is None and rows.group is None and self.weights_ is not None and self.weights_.groups:
+            raise ValueError("this arm ranks new rows within groups: ask it through CounterfactualIntervals.")
         if self.group_ is not None or rows.group is None:
             return self._predict_set(rows)
         places = [np.flatnonzero(rows.group == group) for group in np.unique(rows.group)]
@@ -177,8 +150,6 @@ class ArmEstimator(ArmLearner):
         """Return why intervals are not `_anchors` moved apart by `_offsets`; None if they are."""
         if self.weights_ is not None:
             return "trial rows have weights or groups: each new row has an offset of its own"
-        if self.side_ != "both":
-            return "intervals have one end"
         if not self._shares_offset:
             return "with this method each new row has an offset of its own, or none"
         if self.outcome_values_ is not None:
@@ -287,8 +258,6 @@ class ArmEstimator(ArmLearner):
         )
         if self.weights_ is None:
             return NewRows(checked, self.base_)
-        if self.weights_.groups and group is None:
-            raise ValueError("this arm ranks new rows within groups: ask it through CounterfactualIntervals.")
         return NewRows(checked, self.base_, weight=self.weights_.own(checked, assignment), group=group)
 
     def __sklearn_is_fitted__(self) -> bool:

@@ -323,7 +323,7 @@ class Prognostic(ArmEstimator):
         key = (self.alpha_, self.side_, self.group_)
         if key not in self._choices:
             weights = None if self.marks_ is None else self.marks_.weights(self.group_)
-            same = next((each for known, each in self._choices.items() if known[:2] == key[:2]), None)
+            same = next((each for known, each in list(self._choices.items()) if known[:2] == key[:2]), None)
             if same is None:
                 same = Choice.of(self.stacks_ or [], self.alpha_, self.handicaps_, weights, self.side_)
             self._choices[key] = same.weighing(weights)

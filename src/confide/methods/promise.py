@@ -47,6 +47,8 @@ class Promise:
     searched : bool
         Whether up to 2/(m+1) more is lost, m the number of trial rows, because outcomes are searched over a range that
         was not declared.
+    times : float
+        How often what is lost beyond the level counts: gamma.
     guard : float or None
         ε of a second promise, 1-α-ε, that holds whatever the loss is; infinite if there may be one, by a parameter.
     large_samples : bool
@@ -64,6 +66,7 @@ class Promise:
     misses: tuple[Level | None, ...] = (None,)
     loss: Loss | None = None
     searched: bool = False
+    times: float = 1.0
     guard: float | None = None
     large_samples: bool = False
     holds: str = ""
@@ -100,12 +103,18 @@ class Promise:
         level = self.level(alpha)
         if level is None:
             return "none"
-        return f"≥ {100 * level:.10g} %" + ("" if self.loss is None else f" - {self.loss.symbol}")
+        return f"≥ {100 * level:.10g} %" + ("" if self.loss is None else f" - {self._lost}")
+
+    @property
+    def _lost(self) -> str:
+        """The symbol of what is lost, with its factor."""
+        symbol = "" if self.loss is None else self.loss.symbol
+        return symbol if self.times == 1 else f"{self.times:g}·{symbol}"
 
     def __str__(self) -> str:
         if not self.exists:
             return f"none {self.reason}".rstrip()
-        lost = "" if self.loss is None else f"-{self.loss.symbol}"
+        lost = "" if self.loss is None else f"-{self._lost}"
         parts = [f"≥ {_coverage(self.misses)}{lost}", *([self.assumption] if self.assumption else [])]
         if self.large_samples:
             parts.append("for large samples")
@@ -115,7 +124,7 @@ class Promise:
         if self.holds:
             text += f", {self.holds}"
         if self.searched:
-            text += "; without outcome_range up to 2/(m+1) less"
+            text += f"; without outcome_range up to {2 * self.times:g}/(m+1) less"
         if self.guard is not None:
             epsilon = "ε" if self.guard == float("inf") else f"{self.guard:g}"
             given = "; with floor=ε also" if self.guard == float("inf") else "; also"
@@ -161,7 +170,9 @@ class Whom:
         how = "with the same probability for everybody"
         if "assignment" in self.carries:
             how = "with the probabilities that were stated, which depend on covariates alone"
-        rows = "its clusters and the new one are" if "cluster" in self.carries else "its rows and the new ones are"
+        rows = "its rows and the new ones are"
+        if "cluster" in self.carries:
+            rows = "no cluster is in both tables, that its clusters and the new one are"
         arise = "arise as they did in the trial"
         if "target" in self.carries:
             arise = f"{arise} given covariates, the estimated weights being right"
@@ -175,16 +186,24 @@ class Whom:
         """Return a promise, which holds at the level divided by gamma for the trial's people, for these people."""
         if not promise.exists or self == Whom():
             return promise
-        loss = promise.loss
+        loss, conditions = promise.loss, [promise.assumption] if promise.assumption else []
         if "target" in self.carries:
             symbol = "E|w-ŵ/Eŵ|" if len(promise.misses) > 1 else "½E|w-ŵ/Eŵ|"
             loss = Loss(symbol, "w how much more frequent people are in the target, ŵ estimated")
-        misses, assumption = promise.misses, promise.assumption
+            conditions.append("if outcomes given covariates arise there as in the trial")
         if self.gamma > 1:
-            misses = tuple(None if miss is None else float(miss) * self.gamma for miss in misses)
-            bound = f"if nobody asked about is more than {self.gamma:g} times as frequent as in the trial"
-            assumption = f"{assumption} {bound}".strip()
-        return replace(promise, misses=misses, loss=loss, assumption=assumption, whom=self.people)
+            within = "within their group" if self.groups else "in the trial"
+            whose = " of the weighted trial" if "target" in self.carries and self.groups else ""
+            conditions.append(f"if nobody asked about is more than {self.gamma:g} times as frequent as {within}{whose}")
+        return replace(
+            promise,
+            misses=tuple(None if miss is None else float(miss) * self.gamma for miss in promise.misses),
+            loss=loss,
+            times=self.gamma,
+            guard=None if promise.guard is None else promise.guard * self.gamma,
+            assumption=" and ".join(conditions),
+            whom=self.people,
+        )
 
 
 def _coverage(misses: Sequence[Level | None]) -> str:

@@ -28,7 +28,7 @@ from confide.io.allowed_types import parts
 from confide.predict.answer import Answer, answer, beside, contrasts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable
+    from collections.abc import Callable, Generator, Iterable, Sequence
     from concurrent.futures import Future
 
     from confide.model import CounterfactualIntervals
@@ -72,8 +72,9 @@ class Answered:
             above, below = (found[f"{name}_lower"].to_numpy() > 0).sum(), (found[f"{name}_upper"].to_numpy() < 0).sum()
             neither = len(found) - above - below
             signs[str(treated), str(against)] = {"above": int(above), "below": int(below), "neither": int(neither)}
-        outcomes = _count_infinite(found, [f"y_{label}" for label in model.arms_])
-        effects = _count_infinite(found, [f"effect_{treated}_vs_{against}" for treated, against in pairs])
+        ends = ("lower", "upper") if model.side_ == "both" else (model.side_,)
+        outcomes = _count_infinite(found, [f"y_{label}" for label in model.arms_], ends)
+        effects = _count_infinite(found, [f"effect_{treated}_vs_{against}" for treated, against in pairs], ends)
         return cls(len(found), outcomes, effects, signs)
 
     def __add__(self, other: Answered) -> Answered:
@@ -90,11 +91,11 @@ class Answered:
         )
 
 
-def _count_infinite(found: pa.Table, names: list[str]) -> int:
-    """Return how many rows have an infinite end in one of these intervals."""
+def _count_infinite(found: pa.Table, names: list[str], ends: Sequence[str]) -> int:
+    """Return how many rows have an infinite end, of those that are asked for, in one of these intervals."""
     wide = np.zeros(len(found), dtype=bool)
     for name in names:
-        for end in ("lower", "upper"):
+        for end in ends:
             wide |= np.isinf(found[f"{name}_{end}"].to_numpy())
     return int(wide.sum())
 

@@ -70,6 +70,8 @@ def why_no_offsets(model: CounterfactualIntervals, rows: Mapping[Label, NewRows]
     A user's own estimator may inherit anchors and offsets but make its intervals in another way. So the intervals are
     compared with those from the offsets at the model's own level.
     """
+    if model.side_ != "both":
+        return "intervals have one end"
     if model.effect_.arms_at_level() is None:
         return f"effects by {model.effect_name_} are learnt again at each level"
     reasons = (arm._why_no_offset() for arm in model.arms_.values())

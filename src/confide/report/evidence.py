@@ -67,6 +67,7 @@ class Evidence:
         models[name] = model
         compared = []
         try:
+            _check_carried(model, study)
             kept, test = hold_out(study, random_state)
         except RefusalError as error:
             said = f"The comparison is not possible: {error}"
@@ -80,6 +81,13 @@ class Evidence:
                 report_progress(1)
         tests = hidden_confounding_test(study.X, study.y, study.treatment, study.trial, random_state=random_state)
         return cls(compared, said, tests)
+
+
+def _check_carried(model: CounterfactualIntervals, study: Study) -> None:
+    """Raise if the study does not carry what the model was fitted with: without it a method is another one."""
+    if sorted(study.carries) != sorted(model.carries_):
+        with_, read = (examples(each) or "nothing beyond them" for each in (model.carries_, study.carries))
+        raise RefusalError(f"the model was fitted on both tables with {with_}, and these were read with {read}.")
 
 
 def _check_covariates(model: CounterfactualIntervals, study: Study) -> None:

@@ -9,11 +9,12 @@ import numpy as np
 
 from confide.base.validation import examples
 from confide.conformal.marks import Marks
-from confide.conformal.quantile import check_weights
+from confide.conformal.quantile import check_weights, level, rows_needed
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
+    from confide.typing import Level
     from confide.weights.target import TargetRatio
 
 
@@ -58,6 +59,41 @@ class ArmWeights:
             return float(ranked[ranked > 0].mean()) if ranked.any() else 1.0
         return 1.0 if self.largest is None else self.largest
 
+    def shortage(self, marks: Marks, alpha: Level, reach: str) -> str | None:
+        """Return for which groups calibration rows are too few at a level, with the remedy; None if for none.
+
+        Parameters
+        ----------
+        marks : Marks
+            Those of the rows that calibrate.
+        alpha : float
+            The level.
+        reach : str
+            What intervals are without enough rows, such as "infinite".
+        """
+        groups = range(len(self.groups)) if self.groups else [None]
+        short = [text for group in groups if (text := self._short(marks, group, alpha))]
+        if not short:
+            return None
+        some = "" if len(short) == len(groups) else f"In {len(short)} of {len(groups)} groups: "
+        return f"{some}{'; '.join(short)}. There, intervals are {reach}. Use a larger alpha or more trial rows."
+
+    def _short(self, marks: Marks, group: int | None, alpha: Level) -> str | None:
+        """Return what a group has and needs, if its rows are too few for a usual new row."""
+        ranked = marks.weights(group)
+        rows, total, own = int((ranked > 0).sum()), float(ranked.sum()), self.usual(ranked)
+        if total and total >= level(alpha) * (total + own):
+            return None
+        where = "there are" if group is None else f"group {self.groups[group]} has"
+        if marks.weight is None or marks.cluster is not None:
+            there, units = (rows, "rows") if marks.cluster is None else (round(total), "clusters")
+            return f"{where} {there} trial calibration {units}, and alpha={float(alpha):g} needs {rows_needed(alpha)}"
+        needed = own * level(alpha) / (1 - level(alpha))
+        return (
+            f"{where} {rows} trial calibration rows whose weights add up to {total:.3g}, and a new row of weight "
+            f"{own:.3g} needs {needed:.3g} at alpha={float(alpha):g}"
+        )
+
     def own(self, X: NDArray[np.float64], assignment: ArrayLike | None = None) -> NDArray[np.float64]:
         """Return new rows' own weights.
 
@@ -66,11 +102,11 @@ class ArmWeights:
         X : (n, d) array
             Their covariates.
         assignment : (n,) array or float, default None
-            Their probabilities of this arm's treatment, as the trial would assign it. None: the smallest one of the
-            trial, which makes intervals wider than needed.
+            Their probabilities of this arm's treatment, as the trial would assign it. None: the smallest one that the
+            trial tells of, which makes intervals wider than needed. Not used if weights do not depend on it.
         """
         weight = np.full(len(X), 1.0 if self.largest is None else self.largest)
-        if assignment is not None:
+        if assignment is not None and self.largest is not None:
             weight[:] = 1 / check_probabilities(assignment, len(X))
         return weight if self.target is None else weight * self.target.predict(X)
 

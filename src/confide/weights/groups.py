@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
+from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from confide.data import kinds
 from confide.data.encoding import as_table
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     import pyarrow as pa
     from numpy.typing import NDArray
@@ -57,9 +57,9 @@ class Groups:
         kinds_of : mapping
             What each column holds.
         """
-        listed = [columns] if isinstance(columns, str) or not isinstance(columns, Sequence) else list(columns)
+        listed = [columns] if isinstance(columns, str) or not np.iterable(columns) else list(columns)
         table = as_table(X)
-        names = tuple(f"x{each}" if isinstance(each, int) else str(each) for each in listed)
+        names = tuple(f"x{each}" if isinstance(each, Integral) else str(each) for each in listed)
         unknown = [name for name in names if name not in table.column_names]
         if unknown or not names:
             shown = repr(unknown[0]) if unknown else "an empty list"

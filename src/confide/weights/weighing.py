@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from confide.conformal.marks import Marks
+from confide.data.splits import one_of_each
 from confide.exceptions import RefusalError
 from confide.weights.arm_weights import ArmWeights
 from confide.weights.target import TargetRatio, some_of
@@ -28,7 +29,7 @@ def check_together(study: Study) -> None:
             "a target cannot be combined with clusters: how much more frequent a person is in the target than in the "
             "trial says nothing about clusters. Leave out one of them."
         )
-    if study.assignment is not None and any(len(np.unique(study.received(label))) > 1 for label in study.arms):
+    if study.assignment is not None and study.assigned_differently:
         raise RefusalError(
             "assignment probabilities that differ between people cannot be combined with clusters: rows of a cluster "
             "depend on each other, and nothing is proved for them. Leave out one of them."
@@ -38,6 +39,7 @@ def check_together(study: Study) -> None:
 def weights_of(
     study: Study,
     label: Label,
+    seed: int,
     encoded: Floats,
     target: Floats | None,
     group: NDArray[np.intp] | None,
@@ -51,6 +53,8 @@ def weights_of(
         The study.
     label : label
         The arm's treatment.
+    seed : int
+        Decides which row of a cluster counts, for all arms alike.
     encoded : (n, d) array
         The encoded covariates of the study's rows.
     target : (k, d) array or None
@@ -60,14 +64,19 @@ def weights_of(
     """
     mine = study.trial & (study.treatment == label)
     weight = largest = ratio = None
-    if study.assignment is not None:
-        received = 1 / study.assignment[mine]
-        if (received != received[:1]).any():
-            weight, largest = received, float(received.max())
-            if len(study.arms) == 2:
-                # The other arm's rows tell of probabilities of this one that few of its own rows have.
-                others = study.trial & ~mine & (study.assignment < 1)
-                largest = max(largest, float((1 / (1 - study.assignment[others])).max(initial=0.0)))
+    if study.assignment is not None and study.assigned_differently:
+        weight = 1 / study.assignment[mine]
+        largest = float(weight.max(initial=0.0))
+        if len(study.arms) == 2:
+            # The other arm's rows tell of probabilities of this one that few of its own rows have.
+            others = study.trial & ~mine
+            largest = max(largest, float((1 / (1 - study.assignment[others])).max(initial=0.0)))
+    if study.cluster is not None and (group is not None or study.clusters_divided):
+        # One row per cluster, of whichever arm: a cluster with few rows is not in every arm.
+        counting = np.zeros(len(study), dtype=bool)
+        in_trial = np.flatnonzero(study.trial)
+        counting[in_trial[one_of_each(study.cluster[in_trial], seed)]] = True
+        weight = counting[mine].astype(np.float64)
     if target is not None:
         others = study.trial & (study.treatment != label)
         stand_for = np.ones(others.sum()) if study.assignment is None else 1 / study.assignment[others]
