@@ -37,6 +37,7 @@ def star(path: Path) -> Any:
             "teacher_ethnicity": pupils["tethnicity1"],
             "small": (pupils["star1"] == "small").astype(int),
             "score": (pupils["read1"] + pupils["math1"]) / 2,
+            "school_id": pupils["schoolid1"].astype(int),
         }
     )
 

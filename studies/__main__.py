@@ -27,7 +27,7 @@ from confide.paper import theorem_cases
 from confide.paper.published import published
 from confide.paper.theorem import check_claim
 from confide.ratio import RATIOS
-from studies import attacks_study, default_study, population_study
+from studies import attacks_study, default_study, population_study, whom_study
 from studies.confounding import Rejection, repeat_test
 from studies.coverage import Result, repeat_synthetic
 from studies.default_cells import CELLS
@@ -427,6 +427,17 @@ def population_page() -> str:
     return population_study.page(read_csv("population.csv"))
 
 
+def whom(seeds: int, jobs: int, only: list[str]) -> None:
+    """Measure coverage for other people than the trial's, in every case or only in those named."""
+    kept = [row for row in read_csv("whom.csv") if row["case"] not in only] if only else []
+    write_csv("whom.csv", kept + whom_study.run(seeds, jobs, only))
+
+
+def whom_page() -> str:
+    """Return the page made from the draws."""
+    return whom_study.page(read_csv("whom.csv"))
+
+
 def write_csv(name: str, rows: list[dict[str, Any]]) -> None:
     """Write the repetitions."""
     write_rows(DOCS / name, rows, list(rows[0]))
@@ -451,6 +462,7 @@ STUDIES = {
     "theorem": (theorem, theorem_page),
     "attacks": (attacks, attacks_page),
     "population": (population, population_page),
+    "whom": (whom, whom_page),
 }
 
 if __name__ == "__main__":

@@ -7,10 +7,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from confide import CounterfactualIntervals, method
+from confide import CounterfactualIntervals, method, stack
+from confide.base.cache import sharing_fits
 from confide.conformal.marks import Marks
+from confide.datasets import load_star, load_within_study
 from confide.weights.arm_weights import ArmWeights
 
 if TYPE_CHECKING:
@@ -19,8 +22,12 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 ALPHA = 0.1
 OBSERVATIONAL = 2000
-NEW_ROWS = 1000
+NEW_ROWS = 500
 METHODS = ("prognostic", "transfer", "transfer-centred", "naive")
+# Sizes of clusters are geometric with this median, from 1 to 60.
+MEDIAN_SIZE = 9
+DIVIDED = "people assigned one by one"
+SMALL_DIFFER = "small ones differ more"
 
 
 @dataclass(frozen=True)
@@ -176,26 +183,28 @@ def target(setting: str, seed: int) -> list[Answered]:
 def clusters(setting: str, seed: int) -> list[Answered]:
     """Draw clusters of unequal size whose people have something in common, and new people of new clusters."""
     rng = np.random.default_rng(seed)
-    words = setting.split(", ")
-    count, common = int(words[0].split(maxsplit=1)[0]), float(words[1].split()[1])
-    sizes = np.clip(rng.geometric(0.08, count), 2, 60)
-    # In one setting small clusters have more in common.
-    strength = np.where(sizes < np.median(sizes), 2.5, 0.4) if len(words) > 2 else np.ones(count)
-    cluster = np.repeat(np.arange(count), sizes)
+    count, common = 2 * int(setting.split(maxsplit=1)[0]), float(setting.split("ICC ")[1][:3])
+    small_differ = SMALL_DIFFER in setting
 
-    def noise(of: NDArray[np.intp], shared: Floats) -> Floats:
-        own: Floats = np.sqrt(common) * shared[of] + np.sqrt(1 - common) * rng.normal(size=len(of))
-        return own
+    def shared(sizes: NDArray[np.intp]) -> Floats:
+        strength = np.where(sizes <= MEDIAN_SIZE, 2.5, 0.4) if small_differ else np.ones(len(sizes))
+        values: Floats = np.sqrt(common) * strength * rng.normal(size=len(sizes))
+        return values
 
-    trial = with_noise(rng.normal(size=(len(cluster), 2)), noise(cluster, strength * rng.normal(size=count)), cluster)
-    fresh = np.arange(NEW_ROWS)
-    new_sizes = np.clip(rng.geometric(0.08, NEW_ROWS), 2, 60)
-    new_strength = np.where(new_sizes < np.median(sizes), 2.5, 0.4) if len(words) > 2 else np.ones(NEW_ROWS)
-    new = with_noise(rng.normal(size=(NEW_ROWS, 2)), noise(fresh, new_strength * rng.normal(size=NEW_ROWS)))
-    treatment = rng.integers(2, size=len(cluster))
+    def drawn(sizes: NDArray[np.intp], rows_of: NDArray[np.intp]) -> People:
+        noise = shared(sizes)[rows_of] + np.sqrt(1 - common) * rng.normal(size=len(rows_of))
+        return with_noise(rng.normal(size=(len(rows_of), 2)), noise, rows_of)
+
+    sizes, new_sizes = (np.minimum(rng.geometric(0.08, each), 60) for each in (count, NEW_ROWS))
+    trial = drawn(sizes, np.repeat(np.arange(count), sizes))
+    new = drawn(new_sizes, np.arange(NEW_ROWS))
+    if DIVIDED in setting:
+        treatment = rng.integers(2, size=len(trial.X))
+    else:
+        treatment = (rng.permutation(count) < count // 2).astype(np.intp)[trial.cluster]
     rows, found = joined(rng, trial, treatment), []
     for name in ("prognostic", "transfer"):
-        for way, carried in (("rows as if independent", None), ("clusters", in_trial(cluster, -1))):
+        for way, carried in (("rows as if independent", None), ("clusters", in_trial(trial.cluster, -1))):
             intervals = both(fitted(name, rows, cluster=carried), new.X)
             found.append(told("clusters", setting, name, way, seed, intervals, [new.y0, new.y1]))
     return found
@@ -213,7 +222,7 @@ def selected(setting: str, seed: int) -> list[Answered]:
         for way, params in ways.items():
             model = fitted(name, rows, params)
             for how, factor in (("at the bound", 1.0), ("at 1.5 times the bound", 1.5)):
-                pool = people(rng, 20_000, spread=0.0)
+                pool = people(rng, 4 * NEW_ROWS, spread=0.0)
                 worst = np.argsort(-np.abs(pool.y0 - pool.X[:, 0] - 0.5 * pool.X[:, 1]))
                 chosen = worst[: round(len(worst) / (bound * factor))]
                 new = People(pool.X[chosen], pool.y0[chosen], pool.y1[chosen], pool.cluster[chosen])
@@ -277,19 +286,61 @@ def sides(_setting: str, seed: int) -> list[Answered]:
     return found
 
 
+def schools(setting: str, seed: int) -> list[Answered]:
+    """Draw schools of Project STAR: pupils of schools in no table, each school counting alike."""
+    data = load_star(trial_size=int(setting.split(maxsplit=1)[0]), random_state=seed, by_school=True)
+    covariates = [name for name in data.trial.column_names if name not in (data.treatment, data.outcome, "school_id")]
+    score, school = data.test["score"].to_numpy(), data.test["school_id"].to_numpy()
+    arm = data.test["small"].to_numpy()
+    found = []
+    for name in ("prognostic", "transfer"):
+        for way, cluster in (("pupils as if independent", None), ("schools as clusters", "school_id")):
+            study = stack(data.observational, data.trial, "small", "score", covariates, cluster=cluster)
+            model = CounterfactualIntervals(name, alpha=ALPHA, random_state=0).fit(study)
+            intervals = model.predict_interval(data.test, arm)
+            share = {key: 1 / count for key, count in zip(*np.unique(school, return_counts=True), strict=True)}
+            weight = np.array([share[key] for key in school.tolist()])
+            covered = float(np.average(intervals.contains(score), weights=weight))
+            infinite, width = float(np.isinf(intervals.width).mean()), float(np.median(intervals.width))
+            found.append(Answered("schools", setting, name, way, seed, covered, infinite, width))
+    return found
+
+
+def choosers(setting: str, seed: int) -> list[Answered]:
+    """Draw the within-study comparison, and ask about the people who would choose mathematics."""
+    data = load_within_study(int(setting.split(maxsplit=1)[0]), seed, hidden=False, choice=True)
+    covariates = [name for name in data.trial.column_names if name not in (data.treatment, data.outcome, "mathSel")]
+    mathematics = pc.equal(data.test["mathSel"], 1)
+    asked, known = data.test.filter(mathematics), data.observational.filter(pc.equal(data.observational["mathSel"], 1))
+    found = []
+    for name in METHODS:
+        for way, target in (("unweighted", None), ("weights estimated", known.select(covariates))):
+            study = stack(data.observational, data.trial, "mathGrp", "mathPost", covariates, target=target)
+            model = CounterfactualIntervals(name, alpha=ALPHA, random_state=0).fit(study)
+            for arm, label in enumerate(("vocabulary", "mathematics")):
+                mine = asked.filter(pc.equal(asked[data.treatment], arm))
+                some, truth = model.predict_interval(mine, arm), mine[data.outcome].to_numpy()
+                found.append(told("choosers", f"{setting}, {label}", name, way, seed, [some], [truth]))
+    return found
+
+
 CASES: dict[str, tuple[Callable[[str, int], list[Answered]], tuple[str, ...]]] = {
     "stratified": (stratified, ("π from 0.1 to 0.9",)),
     "target": (target, ("1 standard deviation", "2 standard deviations")),
     "clusters": (
         clusters,
         (
-            *(f"{count} clusters, ICC {common}" for common in (0.3, 0.6) for count in (10, 20, 60)),
-            "20 clusters, ICC 0.6, small ones more alike",
+            *(f"{count} per arm, ICC {common}" for common in (0.3, 0.6) for count in (10, 20, 60)),
+            f"20 per arm, ICC 0.6, {SMALL_DIFFER}",
+            f"20 per arm, ICC 0.6, {DIVIDED}",
+            f"20 per arm, ICC 0.6, {SMALL_DIFFER}, {DIVIDED}",
         ),
     ),
     "selected": (selected, ("Γ = 1", "Γ = 1.5", "Γ = 2")),
     "groups": (groups, ("both",)),
     "sides": (sides, ("both",)),
+    "schools": (schools, ("400 pupils",)),
+    "choosers": (choosers, ("400 people",)),
 }
 
 
@@ -297,4 +348,5 @@ def draw(case: str, setting: str, seed: int) -> list[Answered]:
     """Return what every way of asking covered in one draw."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # of infinite intervals, which are counted, and unlike rows
-        return CASES[case][0](setting, seed)
+        with sharing_fits():  # the large table's models are the same in every way of asking
+            return CASES[case][0](setting, seed)

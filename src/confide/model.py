@@ -321,19 +321,31 @@ class CounterfactualIntervals(Labelled, BaseEstimator):
         """Return a copy at another level: base models and ratios are kept."""
         check_is_fitted(self)
         check_alpha(alpha)
+        return self._recalibrated(alpha, self.gamma_)
+
+    def with_gamma(self, gamma: float) -> Self:
+        """Return a copy for people who are at most so many times as frequent as in the trial; the models are kept."""
+        check_is_fitted(self)
+        other = self._recalibrated(self.alpha_, check_gamma(gamma))
+        other.gamma = gamma
+        return other
+
+    def _recalibrated(self, alpha: Level, gamma: float) -> Self:
+        """Return a copy at another level and gamma; warn, at the caller's caller, if all its intervals are infinite."""
         other = copy.copy(self)
         other.__dict__.pop("diagnostics_", None)
         other.alpha = other.alpha_ = alpha
-        other.arms_ = {label: arm._at(self._inner(alpha)) for label, arm in self.arms_.items()}
+        other.gamma_ = gamma
+        other.arms_ = {label: arm._at(other._inner(alpha)) for label, arm in self.arms_.items()}
         if not isinstance(self.method, str):
             # A refit of the copy must mean the same level: what the estimator itself was given moves too.
-            moved = at_gamma(next(iter(other.arms_.values())).fitted_as_, 1 / self.gamma_).get_params(deep=False)
+            moved = at_gamma(next(iter(other.arms_.values())).fitted_as_, 1 / gamma).get_params(deep=False)
             given = {name: moved[name] for name in ("alpha", "levels") if getattr(self.method, name, None) is not None}
             other.method = clone(self.method).set_params(**{**given, **({"alpha": alpha} if "alpha" in given else {})})
         if not self._keeps_arm_alpha:
             other.arm_alpha_ = check_alpha(alpha) / 2
         other.effect_ = other._fitted_effect(copy.copy(self.effect_))
-        other._warn_of_shortage()
+        other._warn_of_shortage(stacklevel=4)
         return other
 
     def _why_not_at(self, alpha: Level) -> str | None:
@@ -615,7 +627,7 @@ class CounterfactualIntervals(Labelled, BaseEstimator):
             raise ValueError(f"treated and control must differ, got {treated!r} for both.")
         return treated, control
 
-    def _warn_of_shortage(self) -> None:
+    def _warn_of_shortage(self, stacklevel: int = 3) -> None:
         """Warn once if all outcome intervals, or else all effect intervals, are infinite."""
         outcomes = {label: text for label, arm in self.arms_.items() if (text := arm._shortage())}
         for what, found in (("", outcomes), ("effect intervals, ", self.effect_.shortages())):
@@ -624,7 +636,7 @@ class CounterfactualIntervals(Labelled, BaseEstimator):
                 by_text.setdefault(text, []).append(str(label))
             if by_text:
                 message = " ".join(f"treatment {' and '.join(who)}: {what}{text}" for text, who in by_text.items())
-                warnings.warn(message, InfiniteIntervalWarning, stacklevel=3)
+                warnings.warn(message, InfiniteIntervalWarning, stacklevel=stacklevel)
                 return
 
     def __sklearn_tags__(self) -> Tags:

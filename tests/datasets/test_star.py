@@ -111,3 +111,14 @@ def test_the_pupils_as_files(tmp_path):
         np.testing.assert_array_equal(parts[name]["birth"], original["birth"])
     assert "score" not in parts["new"].column_names
     assert "small" not in parts["new"].column_names
+
+
+def test_whole_schools_are_drawn_on_request_and_no_other_pupils_change():
+    data, again = load_star(by_school=True, random_state=4), load_star(by_school=True, random_state=4, trial_size=900)
+    schools = [set(table["school_id"].to_pylist()) for table in (data.test, data.trial, data.observational)]
+    assert [len(each) for each in schools] == [15, 40, 20]
+    assert not set.intersection(*schools)
+    assert len(set.union(*schools)) == 75
+    assert again.test.equals(data.test)
+    assert again.trial.slice(0, 400).equals(data.trial)
+    assert "school_id" not in load_star().trial.column_names

@@ -150,3 +150,12 @@ def test_a_model_fits_and_covers():
 def test_bad_sizes_are_named(size, shown):
     with pytest.raises(ValueError, match=rf"whole number from 10 to 1000, got {shown}.*2200 people"):
         load_within_study(size)
+
+
+def test_the_choice_is_shown_on_request_only_and_nothing_else_changes():
+    plain, shown = load_within_study(), load_within_study(choice=True)
+    assert "mathSel" not in plain.trial.column_names
+    assert shown.test.drop_columns(["mathSel"]).equals(plain.test)
+    table = shown.observational
+    assert table["mathSel"].equals(table["mathGrp"])
+    assert set(shown.test["mathSel"].to_pylist()) == {0, 1}

@@ -10,13 +10,20 @@ from sklearn.utils import check_random_state
 from confide.datasets.dataset import Dataset, bundled, check_trial_size, rows
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from confide.typing import RandomState
 
 TEST = 1000
 FEWEST, MOST = 10, 2000
+SCHOOL = "school_id"
+# With whole schools: those of the test part and of the trial; the others are observational.
+TEST_SCHOOLS, TRIAL_SCHOOLS = 15, 40
 
 
-def load_star(confounding: float = 1.2, trial_size: int = 400, random_state: RandomState = 0) -> Dataset:
+def load_star(
+    confounding: float = 1.2, trial_size: int = 400, random_state: RandomState = 0, *, by_school: bool = False
+) -> Dataset:
     """Return Project STAR, grade 1: small class against regular class, with hidden confounding of known strength.
 
     The pupils and their scores are real; hidden confounding is created by the selection of pupils. Of all pupils, 1,000
@@ -38,6 +45,9 @@ def load_star(confounding: float = 1.2, trial_size: int = 400, random_state: Ran
         Number of trial pupils in both arms together, from 10 to 2,000.
     random_state : int, RandomState instance or None, default 0
         Decides everything.
+    by_school : bool, default False
+        Draw whole schools: 15 of the 75 are the test part, the trial's pupils are of 40 others, and no school is in two
+        tables, which then have the column ``"school_id"``. It is a cluster, not a covariate.
 
     Returns
     -------
@@ -50,10 +60,12 @@ def load_star(confounding: float = 1.2, trial_size: int = 400, random_state: Ran
     Notes
     -----
     Kindergarten scores are left out although they predict well: most pupils were assigned to a class type on
-    entering kindergarten, so that these scores already bear its effect. Identifiers of schools are left out, since
-    an interval should be for a pupil of any school. Some pupils changed class type after kindergarten, and not at
-    random, so that the contrast of the arms is not exactly that of the assignment. Coverage on the test part does
-    not depend on this: trial and test pupils of an arm are drawn at random from the same pupils.
+    entering kindergarten, so that these scores already bear its effect. Identifiers of schools are left out unless
+    ``by_school`` asks for them, since an interval should be for a pupil of any school. Some pupils changed class type
+    after kindergarten, and not at random, so that the contrast of the arms is not exactly that of the assignment.
+    Coverage on the test part does not depend on this: trial and test pupils of an arm are drawn at random from the same
+    pupils, or with ``by_school`` trial and test schools from the same schools. A fifth to a quarter of the variance of
+    scores is between schools.
 
     References
     ----------
@@ -65,14 +77,29 @@ def load_star(confounding: float = 1.2, trial_size: int = 400, random_state: Ran
     size = check_trial_size(trial_size, FEWEST, MOST, f"{len(pupils)} pupils")
     rng = check_random_state(random_state)
     order, luck = rng.permutation(len(pupils)), rng.uniform(size=len(pupils))
-    test, trial, rest = np.split(order, [TEST, TEST + size])
+    if by_school:
+        test, trial, rest = _of_whole_schools(pupils[SCHOOL].to_numpy(), order, size, rng)
+    else:
+        test, trial, rest = np.split(order, [TEST, TEST + size])
 
     score, small = pupils["score"].to_numpy(), pupils["small"].to_numpy()
     z = (score - score.mean()) / score.std()
     # tanh rather than exp: it does not overflow however strong the confounding is.
     kept = luck < (1 + np.tanh(strength * np.where(small == 1, z, -z) / 2)) / 2
     observational = rest[kept[rest]]
-    return Dataset(rows(pupils, observational), rows(pupils, trial), rows(pupils, test), "small", "score")
+    shown = pupils if by_school else pupils.drop_columns([SCHOOL])
+    return Dataset(rows(shown, observational), rows(shown, trial), rows(shown, test), "small", "score")
+
+
+def _of_whole_schools(
+    school: NDArray[np.int64], order: NDArray[np.intp], size: int, rng: np.random.RandomState
+) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
+    """Return the pupils of the test's schools, some of the trial's, and of the others, in the given order."""
+    names = rng.permutation(np.unique(school))
+    test, trial, rest = (
+        order[np.isin(school[order], some)] for some in np.split(names, [TEST_SCHOOLS, TEST_SCHOOLS + TRIAL_SCHOOLS])
+    )
+    return test, trial[:size], rest
 
 
 def _check_confounding(confounding: Any) -> float:

@@ -19,7 +19,9 @@ TREATMENT, CHOICE, OUTCOME = "mathGrp", "mathSel", "mathPost"
 DRIVERS = ("mathLike", "AMAS", "MCS", "calc")
 
 
-def load_within_study(trial_size: int = 60, random_state: RandomState = 0, *, hidden: bool = True) -> Dataset:
+def load_within_study(
+    trial_size: int = 60, random_state: RandomState = 0, *, hidden: bool = True, choice: bool = False
+) -> Dataset:
     """Return the within-study comparison of mathematics and vocabulary training: a real trial and real preferences.
 
     2,200 people took baseline measures, said which of two trainings they would choose, and got one of them by lot.
@@ -48,6 +50,9 @@ def load_within_study(trial_size: int = 60, random_state: RandomState = 0, *, hi
         Leave out the covariates that drive the choice: ``mathLike`` (likes mathematics), ``AMAS`` (anxiety of
         mathematics), ``MCS`` (confidence in it) and ``calc`` (took a course in calculus). False: keep them; what
         remains hidden is small.
+    choice : bool, default False
+        Keep what each person would choose, the column ``"mathSel"`` (1: mathematics), in all three tables: to ask
+        about people who would choose a training. It is no covariate.
 
     Returns
     -------
@@ -55,7 +60,7 @@ def load_within_study(trial_size: int = 60, random_state: RandomState = 0, *, hi
         Treatment ``"mathGrp"`` (1: mathematics training, 0: vocabulary training), outcome ``"mathPost"`` (mathematics
         post-test, whole numbers from 0 to 15). Covariates: 21 numbers (25 with ``hidden=False``) under the names of
         the source, which ``datasets/data/README.md`` explains. The strongest is the pre-test ``mathPre``. The choice
-        itself (``mathSel``) is in no table.
+        itself is in no table unless it is asked for.
 
     Notes
     -----
@@ -77,12 +82,12 @@ def load_within_study(trial_size: int = 60, random_state: RandomState = 0, *, hi
     """
     people = bundled("within_study")
     size = check_trial_size(trial_size, FEWEST, MOST, f"{len(people)} people")
-    lot, choice = (people[name].to_numpy() for name in (TREATMENT, CHOICE))
+    lot, chosen = (people[name].to_numpy() for name in (TREATMENT, CHOICE))
     test, others = np.split(check_random_state(random_state).permutation(len(people)), [TEST])
     # One of each training in turn, so that a larger trial begins with the smaller one.
     most = np.column_stack([others[lot[others] == label][: MOST // 2] for label in (0, 1)]).ravel()
     trial = most[:size]
     rest = others[~np.isin(others, trial)]
-    observational = rest[lot[rest] == choice[rest]]
-    shown = people.drop_columns([CHOICE, *(DRIVERS if hidden else ())])
+    observational = rest[lot[rest] == chosen[rest]]
+    shown = people.drop_columns([*(() if choice else [CHOICE]), *(DRIVERS if hidden else ())])
     return Dataset(rows(shown, observational), rows(shown, trial), rows(shown, test), TREATMENT, OUTCOME)

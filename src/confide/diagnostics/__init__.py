@@ -4,6 +4,7 @@ from confide.conformal.quantile import effective_sample_size
 from confide.diagnostics.confounding_test import ConfoundingTest, hidden_confounding_test
 from confide.diagnostics.coverage import Coverage, coverage_by_alpha, coverage_report
 from confide.diagnostics.records import ArmDiagnostics
+from confide.diagnostics.tipping import tipping_point
 from confide.diagnostics.weights import Weights, calibration_weights
 
 __all__ = [
@@ -16,4 +17,5 @@ __all__ = [
     "coverage_report",
     "effective_sample_size",
     "hidden_confounding_test",
+    "tipping_point",
 ]
