@@ -51,6 +51,7 @@ from confide.weights.weighing import target_rows, weights_of
 
 if TYPE_CHECKING:
     import os
+    from fractions import Fraction
 
     import pyarrow as pa
     from numpy.typing import ArrayLike, NDArray
@@ -330,7 +331,7 @@ class CounterfactualIntervals(Labelled, BaseEstimator):
         other.gamma = gamma
         return other
 
-    def _recalibrated(self, alpha: Level, gamma: float) -> Self:
+    def _recalibrated(self, alpha: Level, gamma: Fraction) -> Self:
         """Return a copy at another level and gamma; warn, at the caller's caller, if all its intervals are infinite."""
         other = copy.copy(self)
         other.__dict__.pop("diagnostics_", None)

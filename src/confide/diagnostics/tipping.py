@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from confide.typing import Floats, Label, Places, Table
 
 # Tipping points are told in hundredths, and looked for up to this one.
-STEP = 0.01
-MOST = 1000.0
+HUNDREDTHS = 100
+MOST = 1000
 
 
 def tipping_point(
@@ -62,7 +62,8 @@ def tipping_point(
         as one does that the outcome's declared range implies.
     """
     check_is_fitted(model)
-    if (above is None) == (below is None):
+    value = above if below is None else below
+    if (above is None) == (below is None) or value is None:
         raise ValueError(f"give above or below, and one of them, got above={above!r} and below={below!r}.")
     if treatment is not None and not (treated is None and control is None):
         raise ValueError(
@@ -72,30 +73,30 @@ def tipping_point(
 
     def stands(hundredths: int, rows: Places) -> Any:
         if hundredths not in at:
-            at[hundredths] = model.with_gamma(hundredths * STEP)
+            at[hundredths] = model.with_gamma(hundredths / HUNDREDTHS)
         other = at[hundredths]
         some = take_rows(X, rows)
         if treatment is None:
             intervals = other.predict_effect_interval(some, treated, control)
         else:
             intervals = other.predict_interval(some, treatment)
-        return intervals.lower > above if below is None else intervals.upper < below
+        return intervals.lower > value if below is None else intervals.upper < value
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", InfiniteIntervalWarning)
         count = len(model.encode(X))
         all_rows = np.arange(count)
-        standing = all_rows[stands(round(1 / STEP), all_rows)]
+        standing = all_rows[stands(HUNDREDTHS, all_rows)]
         warnings.simplefilter("ignore", PopulationWarning)  # the rows are the same: one warning is enough
         last = _last_standing(stands, standing)
     found = np.full(count, np.nan)
-    found[standing] = np.where(last >= round(MOST / STEP), np.inf, last * STEP)
+    found[standing] = np.where(last >= MOST * HUNDREDTHS, np.inf, last / HUNDREDTHS)
     return found
 
 
 def _last_standing(stands: Callable[[int, Places], Any], rows: Places) -> Places:
     """Return, for rows whose statement stands at 1, the last hundredth at which it does, by bisection."""
-    low, high = np.full(len(rows), round(1 / STEP)), np.full(len(rows), round(MOST / STEP) + 1)
+    low, high = np.full(len(rows), HUNDREDTHS), np.full(len(rows), MOST * HUNDREDTHS + 1)
     while (high - low > 1).any():
         # The geometric middle: most tipping points are small.
         middle = np.clip(np.sqrt(low * high.astype(np.float64)).astype(np.intp), low + 1, np.maximum(high - 1, low + 1))
