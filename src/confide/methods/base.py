@@ -14,7 +14,7 @@ from confide.conformal.grid import rows_at_once, solve_on_grid
 from confide.conformal.intervals import Intervals, IntervalSets, count_rows, shortage
 from confide.conformal.marks import calibrated
 from confide.conformal.quantile import check_alpha
-from confide.exceptions import InfiniteIntervalWarning
+from confide.exceptions import InfiniteIntervalWarning, RefusalError
 from confide.methods.learning import ArmLearner
 from confide.methods.new_rows import NewRows
 from confide.methods.promise import NOT_STATED, Promise
@@ -87,6 +87,23 @@ class ArmEstimator(ArmLearner):
             return np.empty(0)
         points = self.score_.point(rows.prediction)
         return points if self.outcome_range_ is None else np.clip(points, *self.outcome_range_)
+
+    def _prognosis(self, X: Table | NewRows) -> Floats:
+        """Return the prognostic score of rows: their outcomes as observational rows alone predict them.
+
+        It has no part in how trial rows turn out, so that it may be used for anything that rests on randomisation.
+        """
+        if self.learnt_from_trial_:
+            raise RefusalError(
+                f"{self.method_name} learns from trial rows, whose outcomes it would use twice. Use prognostic, "
+                "transfer or transfer-centred, with observational rows of each treatment."
+            )
+        rows = self._new_rows(X)
+        return self._scores_of(rows) if len(rows) else np.empty(0)
+
+    def _scores_of(self, rows: NewRows) -> Floats:
+        """Return the base model's points, up to a constant."""
+        return self.score_.point(rows.prediction)
 
     def predict_interval(self, X: Table | NewRows) -> Intervals:
         """Return one interval per row, the hull of its set; an end may be infinite."""

@@ -78,6 +78,8 @@ class ArmLearner(RegressorMixin, BaseEstimator, ABC):
     ratio_: Any
     # R² of the base model's points on rows that it has not learnt from; None if there are none.
     base_r2_: float | None
+    # Whether something was learnt from trial rows, other than how they rank.
+    learnt_from_trial_: bool
     calibration_: Calibration
     # Scores of the calibration rows by side, and for whom these rows stand.
     scores_: dict[str, Floats]
@@ -157,6 +159,7 @@ class ArmLearner(RegressorMixin, BaseEstimator, ABC):
             self.side_, self.group_ = "both", None
             self._check_needed(trial)
             self.score_ = check_score(self.conformity_score)
+            self.learnt_from_trial_ = self._learns_from_trial(arm)
             self._fit(arm)
         self._warn_of_shortage()
         return self
@@ -230,6 +233,10 @@ class ArmLearner(RegressorMixin, BaseEstimator, ABC):
 
         A part is a source, "trial" or "observational", or its fit rows, "trial fit" or "observational fit".
         """
+
+    def _learns_from_trial(self, arm: Arm) -> bool:
+        """Return whether the arm learns anything from trial rows other than how they rank."""
+        return any(part.startswith("trial") for part in self._learns_from(len(arm.observational)))
 
     @abstractmethod
     def _fit(self, arm: Arm) -> None:

@@ -185,6 +185,9 @@ class Prognostic(ArmEstimator):
     def _learns_from(self, observational: int) -> tuple[str, ...]:
         return ("observational",) if observational else ("trial fit",)
 
+    def _learns_from_trial(self, arm: Arm) -> bool:
+        return not (len(arm.observational) or len(arm.others))
+
     def _fit(self, arm: Arm) -> None:
         for name, known in (("features", FEATURES), ("scale", SCALES), ("tails", TAILS)):
             if getattr(self, name) not in known:
@@ -337,6 +340,9 @@ class Prognostic(ArmEstimator):
         view = self._views(rows.X, rows.prediction)[self.best_]
         points = self.stacks_[self.best_].place(view).centre * self.unit_
         return points if self.outcome_range_ is None else np.clip(points, *self.outcome_range_)
+
+    def _scores_of(self, rows: NewRows) -> Floats:
+        return super()._scores_of(rows) if self.stacks_ is None else rows.prediction[:, 0]
 
     def _sets(self, rows: NewRows) -> IntervalSets:
         if self.stacks_ is None:
