@@ -493,11 +493,23 @@ class CounterfactualIntervals(Labelled, BaseEstimator):
         return People(self.encode(X), self._groups_of(X, stacklevel=3), self._checked(assignment or {}))
 
     def assignment_in(self, table: pa.Table) -> dict[Label, Any]:
-        """Return the probabilities of treatments in a table of new rows, where it has a column for each of them."""
-        columns = {label: f"{self.assignment_column_}_{label}" for label in self.arms_}
-        if self.assignment_column_ is None or not all(name in table.column_names for name in columns.values()):
+        """Return the probabilities of treatments in a table of new rows, if it has columns for them.
+
+        They are named after the trial's column, "_" and the treatment. One of two is enough.
+        """
+        if self.assignment_column_ is None:
             return {}
-        return {label: numbers_in(table, name) for label, name in columns.items()}
+        columns = {label: f"{self.assignment_column_}_{label}" for label in self.arms_}
+        found = {label: numbers_in(table, name) for label, name in columns.items() if name in table.column_names}
+        missing = {label: name for label, name in columns.items() if label not in found}
+        if found and len(missing) == 1 and len(columns) == 2:
+            return {**found, next(iter(missing)): 1 - next(iter(found.values()))}
+        if found and missing:
+            raise ValueError(
+                f"new rows have {examples([columns[label] for label in found])} and no column "
+                f"{examples(missing.values())}: give the probabilities of all {len(columns)} treatments, or none."
+            )
+        return found
 
     def _groups_of(self, X: Table, stacklevel: int) -> NDArray[np.intp] | None:
         """Return the number of each row's group; warn, at the caller's caller, of rows without one."""

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 from sklearn.linear_model import Ridge
 
@@ -11,6 +12,7 @@ from confide.conformal.marks import Marks
 from confide.exceptions import InfiniteIntervalWarning, RefusalError
 from confide.weights.arm_weights import ArmWeights
 from confide.weights.target import TargetRatio
+from confide.weights.weighing import weights_of
 
 pytestmark = pytest.mark.filterwarnings("ignore::confide.exceptions.InfiniteIntervalWarning")
 TWO_STAGES = pytest.param("wscp-dr-calibrated", marks=pytest.mark.slow)
@@ -553,3 +555,38 @@ def test_own_weights():
     weights = ArmWeights(Marks(weight=np.array([1.0, 4.0])), largest=4.0)
     np.testing.assert_allclose(weights.own(np.zeros((2, 1))), [4, 4])
     np.testing.assert_allclose(weights.own(np.zeros((2, 1)), [0.5, 0.25]), [2, 4])
+
+
+def test_rows_of_other_arms_tell_what_they_left():
+    """Of three arms only the probability of the one received is known: no other had more than the rest."""
+    chance = np.array([0.5, 0.25, 0.25, 0.9, 0.5, 0.5] * 3)
+    label = np.array([0, 1, 2, 0, 1, 2] * 3)
+    found = Study(np.arange(18.0)[:, None], np.zeros(18), label, [True] * 18, assignment=chance)
+    for arm, largest in ((0, 2.0), (1, 10.0), (2, 10.0)):
+        weights = weights_of(found, arm, 0, found.X, None, None, None)
+        assert weights.largest == pytest.approx(largest)
+
+
+class TestProbabilitiesInATable:
+    def found(self, fitted, **columns):
+        return fitted.assignment_in(pa.table({"age": [0.1, 0.2], **columns}))
+
+    def test_one_of_two_is_enough(self):
+        fitted = model("transfer").fit(study())
+        both = self.found(fitted, p_1=["0.3", "0.4"], p_0=[0.7, 0.6])
+        assert set(both) == {0, 1}
+        for given in ({"p_1": [0.3, 0.4]}, {"p_0": [0.7, 0.6]}):
+            found = self.found(fitted, **given)
+            for label in (0, 1):
+                np.testing.assert_allclose(found[label], both[label])
+
+    def test_none(self):
+        assert self.found(model("transfer").fit(study())) == {}
+        assert self.found(model("transfer").fit(study(())), p_1=[0.3, 0.4]) == {}
+
+    def test_some_of_three(self):
+        observational, trial, _ = tables()
+        thirds = [table.assign(t=np.arange(len(table)) % 3) for table in (observational, trial)]
+        fitted = model("transfer").fit(stack(*thirds, covariates=["age", "sex"], assignment="p"))
+        with pytest.raises(ValueError, match="have p_1 and no column p_0, p_2: give the probabilities of all 3"):
+            self.found(fitted, p_1=[0.3, 0.4])

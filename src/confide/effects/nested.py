@@ -19,6 +19,8 @@ from confide.models.interval_ends import IntervalEnds
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from numpy.typing import ArrayLike
+
     from confide.conformal.quantile import Calibration
     from confide.methods.base import ArmEstimator
     from confide.methods.new_rows import NewRows
@@ -52,7 +54,8 @@ class Nested(Effect):
 
     Promise: coverage ≥ 1 - 2·arm_alpha where the control arm (of each pair the earlier one, whichever way round
     the effect is asked for) covers ≥ 1 - arm_alpha, whatever the confounding in the treated arm; ``exact=False``
-    leaves out the last quantile, and has no promise.
+    leaves out the last quantile, and has no promise. With assignment probabilities that differ, each treated row of
+    the trial is asked about with its own (see `chance_of_control`).
     """
 
     _by_label: ClassVar = ("controls_", "pairs_")
@@ -101,8 +104,9 @@ class Nested(Effect):
         treated_range = widened_range(fit.y)
         control_range = widened_range(np.concatenate([part.y for part in rows[control]]))
         domain = (treated_range[0] - control_range[1], treated_range[1] - control_range[0])
-        ends = IntervalEnds(seed=seed).fit(fit.X, self._effects(fit, control), domain)
-        effects = self._effects(calibration, control)
+        two = len(arms) == 2
+        ends = IntervalEnds(seed=seed).fit(fit.X, self._effects(fit, control, two_arms=two), domain)
+        effects = self._effects(calibration, control, two_arms=two)
         sides = ("both",) if self.side_ == "both" else ("lower", "upper")
         missed = {side: ends.miss(calibration.X, effects, side) for side in sides}
         declared = [arms[label].outcome_range_ for label in (treated, control)]
@@ -111,10 +115,11 @@ class Nested(Effect):
             bounds = (declared[0][0] - declared[1][1], declared[0][1] - declared[1][0])
         return NestedPair(ends, missed, calibration.marks, arms[treated].weights_, bounds)
 
-    def _effects(self, rows: Rows, control: Label) -> Intervals:
+    def _effects(self, rows: Rows, control: Label, *, two_arms: bool) -> Intervals:
         """Return the intervals C of treated rows; of intervals with one end, both ends, each for itself."""
         arm = self.controls_[control]
-        new = arm._new_rows(rows.X, group=None if rows.marks is None else rows.marks.group)
+        chance = chance_of_control(rows, arm.weights_, two_arms=two_arms)
+        new = arm._new_rows(rows.X, chance, None if rows.marks is None else rows.marks.group)
         if self.side_ == "both":
             return difference(Intervals(rows.y, rows.y), arm.predict_interval(new))
         below, above = (arm._on_side(side).predict_interval(new) for side in ("lower", "upper"))
@@ -153,3 +158,17 @@ class Nested(Effect):
                 rows = f"{count_rows(finite)} with a finite interval of the control arm"
                 found[treated] = shortage(self.arm_alpha_, rows, "trial", f"All intervals are {reach}")
         return found
+
+
+def chance_of_control(rows: Rows, control: ArmWeights | None, *, two_arms: bool) -> ArrayLike | None:
+    """Return the probability with which treated rows would have been controls; None if all have the same.
+
+    Of two arms it is known for the trial's rows: what the treated one left. Elsewhere the smallest one among the
+    control's own rows stands in. It must not depend on other treated rows: they calibrate the effect, and a new row
+    would not have been among them.
+    """
+    if control is None or control.largest is None or control.marks.weight is None:
+        return None
+    if two_arms and rows.marks is not None and rows.marks.weight is not None:
+        return np.asarray(1 - 1 / rows.marks.weight)
+    return float(1 / control.marks.weight.max())

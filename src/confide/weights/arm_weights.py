@@ -27,12 +27,22 @@ class ArmWeights:
     marks : Marks
         The marks of the arm's trial rows, in their order.
     largest : float or None
-        The largest weight by assignment of a trial row: that of a new row whose probability is not known. None: weights
-        do not depend on the assignment.
+        The weight by assignment of a new row whose probability is not known (see Notes). None: weights do not depend on
+        the assignment.
     target : TargetRatio or None
         How much more frequent people like a new row are in the target than in the trial.
     groups : tuple of str
         The names of the groups, by their number.
+
+    Notes
+    -----
+    A larger own weight makes a larger set, so that a weight at least as large as the unknown 1/π of a new row keeps the
+    level. ``largest`` is the largest 1/π that the trial tells of: π of the arm's own rows, and at most 1 - π of the
+    treatment received for rows of other arms. With two arms that is the probability itself, of every row of the trial;
+    a new row is the only one with a smaller probability in at most 1 of n + 1 cases, n the trial's rows, and no more
+    than that is lost. With three or more, rows of other arms tell only that their probability was not larger; a new
+    row has a larger 1/π than all of the arm's own rows as often as the heaviest of them weighs of the whole. Nothing is
+    lost where the smallest probability is that of a stratum in which the arm has a row.
     """
 
     marks: Marks

@@ -66,11 +66,9 @@ def weights_of(
     weight = largest = ratio = None
     if study.assignment is not None and study.assigned_differently:
         weight = 1 / study.assignment[mine]
-        largest = float(weight.max(initial=0.0))
-        if len(study.arms) == 2:
-            # The other arm's rows tell of probabilities of this one that few of its own rows have.
-            others = study.trial & ~mine
-            largest = max(largest, float((1 / (1 - study.assignment[others])).max(initial=0.0)))
+        # Other arms' rows tell of probabilities of this one that few of its own rows have: at most what is left.
+        left = 1 - study.assignment[study.trial & ~mine]
+        largest = float(np.concatenate([weight, 1 / left]).max(initial=0.0))
     if study.cluster is not None and (group is not None or study.clusters_divided):
         # One row per cluster, of whichever arm: a cluster with few rows is not in every arm.
         counting = np.zeros(len(study), dtype=bool)
