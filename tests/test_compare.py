@@ -1,11 +1,14 @@
 """Every method on held-out rows of a trial: the same rows for all, none of them seen."""
 
+import numpy as np
+import pandas as pd
 import pytest
+from sklearn.base import clone
 from sklearn.linear_model import LinearRegression
 
 from confide import METHODS, WSCPDR, WTCPDR, CounterfactualIntervals, Study
 from confide import compare as held_out
-from confide.compare import HELD_OUT, compare, compare_on_held_out, hold_out
+from confide.compare import HELD_OUT, compare, compare_on_held_out, held_out_rows, hold_out, on_held_out
 from confide.diagnostics import coverage_report
 from helpers import study_arrays
 from tables import people
@@ -94,3 +97,72 @@ def test_tables_are_compared_as_arrays_are():
     (found,) = compare_on_held_out(stack(*tables), alpha=0.1, seed=0, names=["transfer"])
     assert [arm.treatment for arm in found.arms] == ["drug", "placebo"]
     assert all(arm.coverage > 0.5 for arm in found.arms)
+
+
+def volunteers(carry=(), rows=300):
+    """Return a study of people with groups, whose trial favoured some and had sites."""
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"age": rng.normal(size=rows), "sex": rng.choice(["f", "m"], rows)})
+    chance = np.where(table.age > 0, 0.7, 0.3)
+    treated = (rng.random(rows) < chance).astype(int)
+    y = (table.age + treated + np.where(table.sex == "m", 3.0, 1.0) * rng.normal(size=rows)).to_numpy()
+    given = {
+        "assignment": np.where(treated == 1, chance, 1 - chance),
+        "cluster": rng.integers(60, size=rows),
+        "target": "observational",
+    }
+    return Study(table, y, treated, np.arange(rows) >= 100, **{name: given[name] for name in carry})
+
+
+def test_coverage_by_group_is_that_of_the_report():
+    kept, test = hold_out(volunteers(), 0)
+    model = CounterfactualIntervals("transfer", base="ridge", groups="sex")
+    (found,) = compare(kept, test, 0.2, 0, ["transfer"], {"transfer": model}, "sex")
+    again = clone(model).set_params(alpha=0.2, random_state=0).fit(kept)
+    assert found.by_group == coverage_report(again, test.X, test.y, test.treatment, "sex")
+    assert [each.group for each in found.by_group] == ["sex = f", "sex = m"] * 2
+    assert found.arms == coverage_report(again, test.X, test.y, test.treatment)
+    (without,) = compare(kept, test, 0.2, 0, ["transfer"], {"transfer": model})
+    assert without.by_group == []
+
+
+def test_held_out_rows_are_asked_with_their_probabilities():
+    kept, test = hold_out(volunteers(["assignment"]), 0)
+    model = CounterfactualIntervals("transfer", base="ridge")
+    (found,) = compare(kept, test, 0.2, 0, ["transfer"], {"transfer": model})
+    again = clone(model).set_params(alpha=0.2, random_state=0).fit(kept)
+    assert found.arms == coverage_report(again, test.X, test.y, test.treatment, assignment=test.assignment)
+    assert found.arms != coverage_report(again, test.X, test.y, test.treatment)
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_group_that_only_the_held_out_rows_have_is_counted_without_a_warning():
+    kept, test = hold_out(volunteers(), 0)
+    object.__setattr__(test, "X", test.X.assign(sex=np.where(np.arange(len(test)) < 6, "x", test.X.sex)))
+    model = CounterfactualIntervals("transfer", base="ridge", groups="sex")
+    (found,) = compare(kept, test, 0.3, 0, ["transfer"], {"transfer": model}, "sex")
+    strange = [each for each in found.by_group if each.group == "sex = x"]
+    assert sum(each.n for each in strange) == 6
+    assert all(each.infinite == 1 for each in strange)
+
+
+def test_the_models_own_method_is_fitted_again_on_the_same_rows():
+    study = volunteers()
+    model = CounterfactualIntervals("transfer", base="ridge", alpha=0.2, groups="sex", random_state=7).fit(study)
+    found = on_held_out(model, study, 3, "sex")
+    assert [found] == list(compare_on_held_out(study, 0.2, 3, ["transfer"], {"transfer": model}, "sex"))
+    refused = on_held_out(model, volunteers(["target"]), 3, "sex")
+    assert refused.refused.startswith("held-out rows are the trial's people")
+    assert (refused.method, refused.arms, refused.by_group) == ("transfer", [], [])
+
+
+@pytest.mark.parametrize(
+    ("carry", "words"),
+    [
+        ([], "On 30% of the trial's rows"),
+        (["cluster"], "On 30% of the trial's clusters, one row of each"),
+        (["assignment"], "On 30% of the trial's rows, fewer of people who were likely to get their treatment"),
+    ],
+)
+def test_which_rows_are_shown_is_said(carry, words):
+    assert held_out_rows(volunteers(carry)).startswith(words)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -51,6 +51,8 @@ class Compared:
         promised whatever the weights.
     refused : str or None
         Why it could not be fitted.
+    by_group : list of Coverage
+        Coverage by the groups that were named, one record per treatment and group; empty without any.
     """
 
     method: str
@@ -58,15 +60,23 @@ class Compared:
     arms: list[Coverage]
     effective_sizes: dict[Label, float]
     refused: str | None = None
+    by_group: list[Coverage] = field(default_factory=list)
 
     @classmethod
-    def of(cls, method: str, promise: Promise, model: CounterfactualIntervals, held_out: Study) -> Compared:
-        """Return the result of a fitted model on the held-out rows."""
+    def of(
+        cls, method: str, promise: Promise, model: CounterfactualIntervals, held_out: Study, by: Any = None
+    ) -> Compared:
+        """Return the result of a fitted model on the held-out rows, also by the groups of some columns."""
         stages: dict[Label, list[float]] = {label: [] for label in model.arms_}
         for weights in calibration_weights(model):
             stages[weights.treatment] += [weights.effective_size] * bool(len(weights.shares))
         sizes = {label: min(found, default=0.0) for label, found in stages.items()}
-        return cls(method, promise, coverage_report(model, held_out.X, held_out.y, held_out.treatment), sizes)
+        rows = model, held_out.X, held_out.y, held_out.treatment
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", InfiniteIntervalWarning)  # the records count them
+            arms = coverage_report(*rows, assignment=held_out.assignment)
+            by_group = [] if by is None else coverage_report(*rows, by, assignment=held_out.assignment)
+        return cls(method, promise, arms, sizes, by_group=by_group)
 
 
 def compare_on_held_out(
@@ -75,12 +85,23 @@ def compare_on_held_out(
     seed: int,
     names: Iterable[str] = tuple(METHODS),
     models: Mapping[str, CounterfactualIntervals] | None = None,
+    by: Any = None,
 ) -> Iterator[Compared]:
-    """Yield the result of each method on the same hold-out set of trial rows.
+    """Yield the result of each method on the same hold-out set of trial rows; the arguments are those of `compare`.
 
     If a method is chosen by these numbers, its coverage must be reported on other rows.
     """
-    yield from compare(*hold_out(study, seed), alpha, seed, names, models)
+    yield from compare(*hold_out(study, seed), alpha, seed, names, models, by)
+
+
+def on_held_out(model: CounterfactualIntervals, study: Study, seed: int, by: Any = None) -> Compared:
+    """Return the result of a fitted model's own method and parameters, fitted again without the hold-out set."""
+    name = model.method_
+    try:
+        parts = hold_out(study, seed)
+    except RefusalError as error:
+        return Compared(name, model.promise_, [], {}, str(error))
+    return next(compare(*parts, model.alpha_, seed, [name], {name: model}, by))
 
 
 def hold_out(study: Study, seed: int) -> tuple[Study, Study]:
@@ -114,6 +135,18 @@ def hold_out(study: Study, seed: int) -> tuple[Study, Study]:
     return study.take(np.setdiff1d(rows, test)), study.take(shown)
 
 
+def held_out_rows(study: Study) -> str:
+    """Return in words which rows of the study `hold_out` shows."""
+    said = f"On {HELD_OUT:.0%} of the trial's rows"
+    if study.cluster is not None:
+        said = f"On {HELD_OUT:.0%} of the trial's clusters, one row of each"
+    if study.assigned_differently:
+        said += (
+            ", fewer of people who were likely to get their treatment, so that each treatment's rows are of everybody"
+        )
+    return said
+
+
 def _thinned(study: Study, rows: NDArray[np.intp], seed: int) -> NDArray[np.intp]:
     """Return trial rows so that each arm's represent everybody: those assigned with large probability are thinned."""
     if study.assignment is None:
@@ -130,11 +163,14 @@ def compare(
     seed: int,
     names: Iterable[str] = tuple(METHODS),
     models: Mapping[str, CounterfactualIntervals] | None = None,
+    by: Any = None,
 ) -> Iterator[Compared]:
     """Yield the result of each method, fitted on the study, on held-out rows of the trial.
 
     ``models`` are unfitted models with other parameters, by the name to report them under; level and seed are set here.
-    A method that cannot be fitted on these rows (`RefusalError`) is reported so; any other error is raised.
+    ``by`` names columns for coverage by group, as in `coverage_report`; only models with these ``groups`` promise their
+    level there. Known probabilities of the held-out rows' treatments are used. A method that cannot be fitted on these
+    rows (`RefusalError`) is reported so; any other error is raised.
     """
     for name in names:
         own = (models or {}).get(name)
@@ -151,7 +187,7 @@ def compare(
                 promise = METHODS[name].promise if name in METHODS else NOT_STATED
                 yield Compared(name, promise, [], {}, str(error))
                 continue
-        yield Compared.of(name, model.promise_, model, held_out)
+        yield Compared.of(name, model.promise_, model, held_out, by)
 
 
 def _strata(treatment: NDArray[Any]) -> NDArray[Any] | None:

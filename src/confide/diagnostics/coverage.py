@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.stats import beta
 from sklearn.utils.validation import check_is_fitted
 
 from confide.base.validation import check_lengths, check_outcome
+from confide.data.encoding import as_table, kinds_of
 from confide.exceptions import InfiniteIntervalWarning, PopulationWarning
+from confide.weights.groups import Groups
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from numpy.typing import ArrayLike
+    from numpy.typing import ArrayLike, NDArray
 
+    from confide.conformal.intervals import Intervals
     from confide.model import CounterfactualIntervals
-    from confide.typing import Labels, Table
+    from confide.typing import Label, Labels, Table
 
 
 CONFIDENCE = 0.95
@@ -44,7 +47,11 @@ class Coverage:
     width : float
         Mean size of the sets: length, or number of values where the outcome is discrete. Infinite if one set is.
     infinite : float
-        Share of the sets that are infinite.
+        Share of the sets that are infinite; of one-sided sets, at the end that they have.
+    bound : float or None
+        Mean of the end that one-sided sets have; infinite if one is. None if sets have two ends.
+    group : str
+        The group that these rows belong to, such as "sex = f"; empty if they are all of the arm's.
     """
 
     treatment: Labels
@@ -54,12 +61,20 @@ class Coverage:
     high: float
     width: float
     infinite: float
+    bound: float | None = None
+    group: str = ""
 
 
 def coverage_report(
-    model: CounterfactualIntervals, X_test: Table, y_test: ArrayLike, treatment: Labels
+    model: CounterfactualIntervals,
+    X_test: Table,
+    y_test: ArrayLike,
+    treatment: Labels,
+    by: Any = None,
+    *,
+    assignment: ArrayLike | None = None,
 ) -> list[Coverage]:
-    """Return, per arm of the test rows, how often the model's sets contain the outcome.
+    """Return, per arm of the test rows, and per group if asked, how often the model's sets contain the outcome.
 
     The rows must be a hold-out set of randomised rows from the trial's population. On rows that fitted or calibrated
     the model, coverage only repeats the level; on observational rows it is that of confounded outcomes, which is not
@@ -79,11 +94,19 @@ def coverage_report(
         Outcomes under the assigned treatment.
     treatment : label or (n,) array
         The assigned treatment: one label, or one label per row.
+    by : str or sequence of str, default None
+        Columns of X_test, crossed, or positions in an array: one record per arm and group. A model promises its level
+        within groups only if it was fitted with them (``groups=``). At most 20 groups.
+    assignment : (n,) array, default None
+        The probability of each row's assigned treatment, if the trial assigned with probabilities that differ (see
+        `CounterfactualIntervals.predict_interval`). The rows themselves must then represent everybody: coverage is
+        their plain mean.
 
     Returns
     -------
     list of Coverage
-        One record per arm among the test rows, in the model's order.
+        One record per arm among the test rows, in the model's order; with ``by``, one per arm and group that has rows,
+        an arm's groups one after the other.
     """
     check_is_fitted(model)
     y = check_outcome(y_test)
@@ -91,26 +114,52 @@ def coverage_report(
         raise ValueError("there are no test rows: hold out some rows of the trial.")
     check_lengths(X_test=X_test, y_test=y)
     labels = np.asarray(treatment)
-    sets = model.predict_set(X_test, treatment)
-    inside, measure, hulls = sets.contains(y), sets.measure, sets.hull()
-    infinite = hulls.infinite if model.side_ == "both" else np.isinf(getattr(hulls, model.side_))
-    records = []
-    for label in model.arms_:
-        rows = np.broadcast_to(labels == label, len(y))
-        if rows.any():
-            low, high = clopper_pearson(int(inside[rows].sum()), int(rows.sum()))
-            records.append(
-                Coverage(
-                    treatment=label,
-                    n=int(rows.sum()),
-                    coverage=float(inside[rows].mean()),
-                    low=low,
-                    high=high,
-                    width=float(measure[rows].mean()),
-                    infinite=float(infinite[rows].mean()),
-                )
-            )
-    return records
+    parts = [("", np.full(len(y), fill_value=True))] if by is None else _groups(by, X_test)
+    sets = model.predict_set(X_test, treatment, assignment=assignment)
+    measured = _Measured(sets.contains(y), sets.measure, sets.hull(), model.side_)
+    return [
+        measured.at(rows, label, group)
+        for label in model.arms_
+        for group, mine in parts
+        if (rows := mine & np.broadcast_to(labels == label, len(y))).any()
+    ]
+
+
+def _groups(by: Any, X: Table) -> list[tuple[str, NDArray[np.bool_]]]:
+    """Return the name and the rows of each group that the columns make."""
+    groups = Groups.of(by, X, np.full(len(as_table(X)), fill_value=True), kinds_of(X))
+    codes = groups.codes(X)
+    return [(name, codes == number) for number, name in enumerate(groups.names)]
+
+
+@dataclass(frozen=True)
+class _Measured:
+    """Whether each row's set contains its outcome, its size and its ends."""
+
+    inside: NDArray[np.bool_]
+    measure: NDArray[np.float64]
+    hulls: Intervals
+    side: str
+
+    def at(self, rows: NDArray[np.bool_], treatment: Label, group: str) -> Coverage:
+        """Return the record of some rows."""
+        low, high = clopper_pearson(int(self.inside[rows].sum()), int(rows.sum()))
+        infinite, bound = self.hulls.infinite[rows], None
+        if self.side != "both":
+            ends = getattr(self.hulls, self.side)[rows]
+            infinite, present = np.isinf(ends), ends[~np.isnan(ends)]
+            bound = float(present.mean()) if len(present) else np.nan
+        return Coverage(
+            treatment=treatment,
+            n=int(rows.sum()),
+            coverage=float(self.inside[rows].mean()),
+            low=low,
+            high=high,
+            width=float(self.measure[rows].mean()),
+            infinite=float(infinite.mean()),
+            bound=bound,
+            group=group,
+        )
 
 
 def coverage_by_alpha(
