@@ -489,8 +489,12 @@ class CounterfactualIntervals(Labelled, BaseEstimator):
         }
 
     def read(self, X: Table, assignment: Mapping[Label, ArrayLike] | None = None) -> People:
-        """Return new rows as the arms take them: covariates as numbers, groups, and probabilities of treatments."""
-        return People(self.encode(X), self._groups_of(X, stacklevel=3), self._checked(assignment or {}))
+        """Return new rows as the arms take them: covariates as numbers, groups, and probabilities of treatments.
+
+        Rows may come in batches, so nothing is said here of groups that the trial does not have (`unseen_groups`).
+        """
+        group = None if self.groups_ is None else self.groups_.codes(X)
+        return People(self.encode(X), group, self._checked(assignment or {}))
 
     def assignment_in(self, table: pa.Table) -> dict[Label, Any]:
         """Return the probabilities of treatments in a table of new rows, if it has columns for them.
@@ -516,14 +520,18 @@ class CounterfactualIntervals(Labelled, BaseEstimator):
         if self.groups_ is None:
             return None
         codes = self.groups_.codes(X)
-        if unseen := int((codes < 0).sum()):
-            warnings.warn(
-                f"{unseen} of {len(codes)} rows belong to groups of {', '.join(self.groups_.columns)} that the trial "
-                "does not have: their intervals are infinite.",
-                InfiniteIntervalWarning,
-                stacklevel=stacklevel + 1,
-            )
+        if said := self.unseen_groups(int((codes < 0).sum()), len(codes)):
+            warnings.warn(said, InfiniteIntervalWarning, stacklevel=stacklevel + 1)
         return codes
+
+    def unseen_groups(self, unseen: int, rows: int) -> str | None:
+        """Return a sentence on rows whose groups the trial does not have; None if there are none."""
+        if self.groups_ is None or not unseen:
+            return None
+        return (
+            f"{unseen:,} of {rows:,} rows belong to groups of {', '.join(self.groups_.columns)} that the trial does "
+            "not have: their intervals are infinite."
+        )
 
     def _checked(self, assignment: Mapping[Label, ArrayLike]) -> dict[Label, Any]:
         """Return probabilities of treatments by label; raise if the study does not use them."""

@@ -22,6 +22,7 @@ from confide.models.preprocessing import ridge_on_splines
 from confide.predict import batches as scale
 from confide.predict.answer import answer_columns
 from confide.predict.batches import Answered, answer_file
+from confide.report import Individuals
 from tables import covariates, fitted_model, people, typed
 
 MODEL = fitted_model()
@@ -328,3 +329,23 @@ print(re.search(r"VmHWM:\\s+(\\d+)", Path("/proc/self/status").read_text())[1])
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
         peaks.append(int(done.stdout))
     assert peaks[1] < 1.1 * peaks[0], peaks
+
+
+def test_unseen_groups_are_told_once_whatever_the_batches(tmp_path, monkeypatch):
+    """One sentence on all rows of the file, for the file and for a report on it."""
+    observational, trial = (people(n, seed).drop_columns(["who"]) for n, seed in ((300, 0), (90, 1)))
+    arm = Transfer(base=ridge_on_splines(), alpha=0.3)
+    model = CounterfactualIntervals(arm, groups="smoker", random_state=0)
+    model.fit(stack(observational, trial.filter(trial["smoker"].is_valid())))
+    source = write(tmp_path / "new.parquet", NEW)
+    said = f"{NEW['smoker'].null_count} of 200 rows belong to groups of smoker that the trial does not have"
+    for rows in (10, 1000):
+        monkeypatch.setattr(files, "BATCH_ROWS", rows)
+        with pytest.warns(InfiniteIntervalWarning, match=said) as caught:
+            counted = answer_file(model, source, str(tmp_path / "out.parquet"))
+        assert len(caught) == 1
+        assert counted.infinite == NEW["smoker"].null_count
+        with pytest.warns(InfiniteIntervalWarning, match=said) as caught:
+            gathered = Individuals.of_batches(model, files.read_batches(source))
+        assert len(caught) == 1
+        assert gathered.unlike == (str(caught[0].message),)

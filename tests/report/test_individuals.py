@@ -63,7 +63,7 @@ def test_rows_unlike_the_trials_are_told(model):
     strange = strange.set_column(1, "age", [[900.0] * 30])
     with pytest.warns(PopulationWarning, match="age"):
         found = Individuals.of_table(model, strange)
-    assert "age" in found.unlike
+    assert "age" in found.unlike[0]
 
 
 def test_no_rows_are_refused(model):

@@ -23,7 +23,7 @@ from confide.data.formats import format_of
 from confide.data.kinds import numbers
 from confide.data.writing import writing
 from confide.diagnostics.covariate_shift import Look
-from confide.exceptions import PopulationWarning
+from confide.exceptions import InfiniteIntervalWarning, PopulationWarning
 from confide.io.allowed_types import parts
 from confide.predict.answer import Answer, answer, beside, contrasts
 
@@ -102,12 +102,16 @@ def _count_infinite(found: pa.Table, names: list[str], ends: Sequence[str]) -> i
 
 @dataclass(frozen=True)
 class Part:
-    """Some rows with their predictions, the counts of these, and the summary for the test of covariate shift."""
+    """Some rows with their predictions, the counts of these, and the summary for the test of covariate shift.
+
+    ``unseen`` is the number of rows whose groups the trial does not have.
+    """
 
     batch: Batch
     answer: Answer
     counted: Answered
     look: Look
+    unseen: int
 
 
 def answer_batches(
@@ -135,7 +139,8 @@ def answer_part(model: CounterfactualIntervals, batch: Batch, people: People, co
     """Return the predictions for one batch, which the model has read."""
     found = answer(model, people, control)
     counted = Answered.of(found.table, model, control)
-    return Part(batch, found, counted, model.population_.look(people.X, batch.start))
+    unseen = 0 if people.group is None else int((people.group < 0).sum())
+    return Part(batch, found, counted, model.population_.look(people.X, batch.start), unseen)
 
 
 def answer_file(
@@ -156,10 +161,11 @@ def answer_file(
     numeric covariates become numbers. After each batch ``report_progress`` is called with the number of rows, and
     ``keep`` with the rows and their predictions.
 
-    Warns once, a `PopulationWarning`, if the rows of the file look unlike the trial's.
+    Warns once for the whole file, with a `PopulationWarning`, if its rows look unlike the trial's, and with an
+    `InfiniteIntervalWarning`, if some belong to groups that the trial does not have.
     """
     carry = _with_numbers if format_of(source) == "csv" != format_of(out) else _as_they_are
-    counted, look = [], Look.at_nothing(model.population_)
+    counted, look, unseen = [], Look.at_nothing(model.population_), 0
     with closing(read_batches(source, dialect)) as batches:
         first = next(batches)
         check_columns(source, first.read.column_names, covariates(model))
@@ -171,11 +177,15 @@ def answer_file(
                 sink.write_table(pa.table([*carry(model, part.batch).columns, *found.columns], schema=schema))
                 counted.append(part.counted)
                 look = look.joined(part.look)
+                unseen += part.unseen
                 keep(part)
                 report_progress(len(found))
+    total = reduce(add, counted)
     if unlike := model.population_.judge(look):
         warnings.warn(unlike, PopulationWarning, stacklevel=2)
-    return reduce(add, counted)
+    if strange := model.unseen_groups(unseen, total.rows):
+        warnings.warn(strange, InfiniteIntervalWarning, stacklevel=2)
+    return total
 
 
 def _threads(model: CounterfactualIntervals) -> int:

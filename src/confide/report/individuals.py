@@ -13,7 +13,7 @@ import pyarrow as pa
 from confide.data.arrow import is_frame, read_array, read_table
 from confide.data.files import Batch
 from confide.diagnostics.covariate_shift import Look
-from confide.exceptions import PopulationWarning
+from confide.exceptions import InfiniteIntervalWarning, PopulationWarning
 from confide.methods.new_rows import NewRows
 from confide.predict.answer import beside
 from confide.predict.batches import Answered, Part, answer_batches, answer_part, covariates
@@ -43,8 +43,8 @@ class Individuals:
         The model's predictions for the same rows.
     counted : Answered
         Counts over all rows.
-    unlike : str or None
-        How the rows, all of them, differ from the trial's.
+    unlike : tuple of str
+        How the rows, all of them, differ from the trial's: in their covariates, and by groups that it does not have.
     """
 
     carried: pa.Table
@@ -52,7 +52,7 @@ class Individuals:
     rows: dict[Label, NewRows]
     answers: pa.Table
     counted: Answered
-    unlike: str | None
+    unlike: tuple[str, ...]
 
     @classmethod
     def of_batches(
@@ -65,7 +65,8 @@ class Individuals:
     ) -> Individuals:
         """Predict for rows that come in batches; ``report_progress`` is called with the number of rows of each batch.
 
-        Warns with a `PopulationWarning` if the rows look unlike the trial's.
+        Warns with a `PopulationWarning` if the rows look unlike the trial's, and with an `InfiniteIntervalWarning` if
+        some belong to groups that the trial does not have.
         """
         gathered = Gathered(model, covariates(model))
         for part in answer_batches(model, batches, control, source):
@@ -98,11 +99,13 @@ class Gathered:
         self.counted: list[Answered] = []
         self.kept: list[tuple[pa.Table, pa.Table, dict[Label, NewRows]]] = []
         self.held = 0
+        self.unseen = 0
 
     def add(self, part: Part) -> None:
         """Take the next rows."""
         self.counted.append(part.counted)
         self.look = self.look.joined(part.look)
+        self.unseen += part.unseen
         rows = min(len(part.answer.table), MOST_ROWS - self.held)
         if rows:
             new_rows = {label: each[:rows] for label, each in part.answer.rows.items()}
@@ -113,15 +116,20 @@ class Gathered:
         """Return all rows so far; warn, unless that was done elsewhere, if they look unlike the trial's."""
         if not self.held:
             raise ValueError("there are no rows to answer for; give at least one.")
-        unlike = self.model.population_.judge(self.look)
-        if unlike and warn:
-            warnings.warn(unlike, PopulationWarning, stacklevel=4)
+        counted = reduce(add, self.counted)
+        said = {
+            PopulationWarning: self.model.population_.judge(self.look),
+            InfiniteIntervalWarning: self.model.unseen_groups(self.unseen, counted.rows),
+        }
+        unlike = {category: text for category, text in said.items() if text is not None}
+        for category, text in unlike.items() if warn else ():
+            warnings.warn(text, category, stacklevel=4)
         carried, found, new_rows = zip(*self.kept, strict=True)
         return Individuals(
             pa.concat_tables(carried),
             self.names,
             {label: NewRows.joined([each[label] for each in new_rows]) for label in self.model.arms_},
             pa.concat_tables(found),
-            reduce(add, self.counted),
-            unlike,
+            counted,
+            tuple(unlike.values()),
         )
