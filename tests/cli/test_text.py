@@ -59,7 +59,7 @@ def test_a_comparison_has_a_table_an_arm_and_a_line_a_method():
     assert "Treatment [/red]" in second
     assert next(line for line in second.splitlines() if " naive " in line).split()[-3:] == ["inf", "25%", "1.1"]
     assert "refuses" in next(line for line in first.splitlines() if " wcp " in line)
-    assert comparison_notes(FOUND)[0] == "wcp refuses: it needs observational rows."
+    assert comparison_notes(FOUND, "On 30% of the trial's rows")[0] == "wcp refuses: it needs observational rows."
 
 
 def test_a_comparison_fits_a_terminal():

@@ -46,7 +46,7 @@ from confide.cli.console import (
     progress,
     waiting,
 )
-from confide.cli.shared import dialect_of, fitted, read_tables
+from confide.cli.shared import ForWhom, dialect_of, fitted, read_tables
 
 if TYPE_CHECKING:
     from confide.data.csv_files import Dialect
@@ -95,26 +95,23 @@ def run(
 ) -> None:
     """Fit on two files, and answer for the people in a third."""
     answering = predict is not None
+    whom = ForWhom(assignment, cluster, target, group, gamma, side)
+    inputs = observational, trial, predict, whom.file
     _check_asked(predict, out, save, report, lower_is_better=lower_is_better)
-    check_outputs(out if answering else None, save, report, as_json=as_json, inputs=(observational, trial, predict))
-    check_one_standard_input(observational, trial, predict)
+    check_outputs(out if answering else None, save, report, as_json=as_json, inputs=inputs)
+    check_one_standard_input(*inputs)
     dialect = dialect_of(sep, decimal, encoding)
     bounds = {"outcome_values": _numbers(outcome_values), "outcome_range": _numbers(outcome_range)}
     with notes():
-        whom = {"assignment": assignment, "cluster": cluster, "target": target}
-        study = read_tables(
-            observational, trial, treatment, outcome, id, category, dialect, predict, covariates, **whom
-        )
+        study = read_tables(observational, trial, treatment, outcome, id, category, dialect, predict, covariates, whom)
         model = fitted(
             study,
             method,
             alpha,
             seed,
+            whom,
             base=base,
             control=control,
-            side=side,
-            groups=group,
-            gamma=gamma,
             conformity_score=conformity_score,
             **bounds,
         )
@@ -191,6 +188,9 @@ def report(
     outcome: Annotated[str | None, typer.Option(help="Column of the outcome.")] = None,
     id: Identifiers = None,  # noqa: A002
     category: Categories = None,
+    assignment: Assignment = None,
+    cluster: Cluster = None,
+    target: Target = None,
     sep: Separator = None,
     decimal: Decimal = ".",
     encoding: Encoding = None,
@@ -205,20 +205,22 @@ def report(
     given = [observational, trial, treatment, outcome]
     if any(given) and not all(given):
         raise typer.BadParameter("give --observational, --trial, --treatment and --outcome together, or none of them.")
-    for option, value in (("--id", id), ("--category", category)):
+    whom = ForWhom(assignment, cluster, target)
+    of_tables = {"--id": id, "--category": category, "--assignment": assignment, "--cluster": cluster}
+    for option, value in {**of_tables, "--target": target}.items():
         if value and not any(given):
             raise typer.BadParameter(f"{option} is for --observational and --trial; give them too.")
     # Named after the file of rows, so that it does not replace a page on other rows or that of `run --report`.
     out = out or (f"{Path(predict).stem}.html" if Path(predict).is_file() else "report.html")
-    check_outputs(report=out, inputs=(model, predict, observational, trial))
-    check_one_standard_input(predict, observational, trial)
+    check_outputs(report=out, inputs=(model, predict, observational, trial, whom.file))
+    check_one_standard_input(predict, observational, trial, whom.file)
     dialect = dialect_of(sep, decimal, encoding)
     from confide import load
 
     with notes():
         study = None
         if observational and trial and treatment and outcome:
-            study = read_tables(observational, trial, treatment, outcome, id, category, dialect)
+            study = read_tables(observational, trial, treatment, outcome, id, category, dialect, whom=whom)
         with waiting("loading"):
             loaded = load(model, trusted=trust or [])
             loaded = loaded if alpha is None else loaded.with_alpha(alpha)

@@ -37,7 +37,7 @@ from confide.cli.console import (
     progress,
     waiting,
 )
-from confide.cli.shared import dialect_of, fitted, read_tables
+from confide.cli.shared import ForWhom, dialect_of, fitted, read_tables
 
 
 @app.command(short_help="Every method on held-out trial rows.")
@@ -54,32 +54,44 @@ def compare(
     sep: Separator = None,
     decimal: Decimal = ".",
     encoding: Encoding = None,
+    assignment: Assignment = None,
+    cluster: Cluster = None,
+    target: Target = None,
+    group: Group = None,
+    gamma: Gamma = 1.0,
+    side: Side = "both",
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
     """Every method on held-out rows of the trial: coverage with its interval, and width."""
-    check_one_standard_input(observational, trial)
+    whom = ForWhom(assignment, cluster, target, group, gamma, side)
+    check_one_standard_input(observational, trial, whom.file)
     dialect = dialect_of(sep, decimal, encoding)
     from confide import CounterfactualIntervals
-    from confide.compare import compare_on_held_out
+    from confide.compare import compare_on_held_out, held_out_rows
     from confide.methods.registry import METHODS
 
     with notes():
-        study = read_tables(observational, trial, treatment, outcome, id, category, dialect, None, covariates)
-        models = {name: CounterfactualIntervals(name, base=base) for name in METHODS}
+        study = read_tables(observational, trial, treatment, outcome, id, category, dialect, None, covariates, whom)
+        models = {name: CounterfactualIntervals(name, base=base, **whom.parameters) for name in METHODS}
         with progress("methods", len(METHODS)) as advance:
             found = []
-            for each in compare_on_held_out(study, alpha, seed, METHODS, models):
+            for each in compare_on_held_out(study, alpha, seed, METHODS, models, group):
                 found.append(each)
                 advance(1)
     if as_json:
         print_json(found)
         return
-    from confide.cli.text import comparison_notes, comparison_tables, console
+    from confide.cli.text import comparison_notes, comparison_tables, console, group_parts
 
     for table in comparison_tables(found, alpha):
         console().print(table)
-    typer.echo("\n".join(comparison_notes(found)))
+    if group:
+        default = next((each for each in found if each.method == CounterfactualIntervals().method), found[0])
+        for part in group_parts(default, alpha, group):
+            console().print(part, highlight=False)
+        typer.echo(f"By group: {default.method} only. `confide diagnose --method` shows another, --json all.")
+    typer.echo("\n".join(comparison_notes(found, held_out_rows(study))))
 
 
 @app.command(short_help="Overlap, weights, hidden confounding.")
@@ -108,37 +120,35 @@ def diagnose(
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
-    """Overlap, effective sample size and a test for hidden confounding, in words."""
-    check_one_standard_input(observational, trial)
+    """Overlap, effective sample size and a test for hidden confounding, in words; with --group, coverage by group."""
+    whom = ForWhom(assignment, cluster, target, group, gamma, side)
+    check_one_standard_input(observational, trial, whom.file)
     dialect = dialect_of(sep, decimal, encoding)
+    from confide.compare import on_held_out
     from confide.diagnostics.confounding_test import hidden_confounding_test
 
     with notes():
-        whom = {"assignment": assignment, "cluster": cluster, "target": target}
-        study = read_tables(observational, trial, treatment, outcome, id, category, dialect, None, covariates, **whom)
-        model = fitted(
-            study,
-            method,
-            alpha,
-            seed,
-            base=base,
-            control=control,
-            side=side,
-            groups=group,
-            gamma=gamma,
-            conformity_score=conformity_score,
-        )
+        study = read_tables(observational, trial, treatment, outcome, id, category, dialect, None, covariates, whom)
+        model = fitted(study, method, alpha, seed, whom, base=base, control=control, conformity_score=conformity_score)
         with waiting("computing the diagnostics"):
             summary = model.summary()
         with waiting("testing for hidden confounding"):
             tests = hidden_confounding_test(study.X, study.y, study.treatment, study.trial, random_state=seed)
+        held_out = None
+        if group:
+            with waiting("measuring coverage by group"):
+                held_out = on_held_out(model, study, seed, group)
     if as_json:
         found = {"arms": model.diagnostics_, "hidden_confounding": tests, "randomisation": model.randomisation_}
-        print_json({"summary": summary, **found})
+        print_json({"summary": summary, **found, "held_out": held_out})
         return
-    from confide.cli.text import confounding_lines
+    from confide.cli.text import confounding_lines, console, group_parts
 
     typer.echo(summary)
+    if held_out is not None:
+        typer.echo()
+        for part in group_parts(held_out, alpha, group or []):
+            console().print(part, highlight=False)
     typer.echo("\n" + "\n".join(confounding_lines(tests)))
 
 

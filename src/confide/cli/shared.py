@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from confide.cli.console import waiting
 
@@ -11,6 +12,37 @@ if TYPE_CHECKING:
     from confide.data.study import Study
     from confide.model import CounterfactualIntervals
     from confide.typing import Label
+
+
+@dataclass(frozen=True)
+class ForWhom:
+    """The options that say for whom answers are to hold."""
+
+    assignment: str | None = None
+    cluster: str | None = None
+    target: str | None = None
+    groups: list[str] | None = None
+    gamma: float = 1.0
+    side: str = "both"
+
+    @property
+    def carried(self) -> dict[str, str | None]:
+        """What the study carries: columns of the trial, and the target."""
+        return {"assignment": self.assignment, "cluster": self.cluster, "target": self.target}
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """Parameters of a model."""
+        return {"groups": self.groups or None, "gamma": self.gamma, "side": self.side}
+
+    @property
+    def file(self) -> str | None:
+        """The file of the target, if it is one."""
+        return None if self.target == "observational" else self.target
+
+
+# Without any option: people like the trial's.
+TRIAL_PEOPLE = ForWhom()
 
 
 def dialect_of(separator: str | None, decimal: str, encoding: str | None) -> Dialect:
@@ -30,12 +62,9 @@ def read_tables(
     dialect: Dialect,
     new: str | None = None,
     covariates: str | None = None,
-    **whom: str | None,
+    whom: ForWhom = TRIAL_PEOPLE,
 ) -> Study:
-    """Return the study of two files; identifiers are not covariates, and new rows must have all covariates.
-
-    ``whom`` are the columns ``assignment`` and ``cluster``, and the ``target``.
-    """
+    """Return the study of two files; identifiers are not covariates, and new rows must have all covariates."""
     from confide.data.files import read_study
 
     with waiting("reading"):
@@ -49,7 +78,7 @@ def read_tables(
             categories=categories or [],
             dialect=dialect,
             covariates=None if covariates is None else [name.strip() for name in covariates.split(",")],
-            **whom,
+            **whom.carried,
         )
 
 
@@ -58,12 +87,10 @@ def fitted(
     method: str | None,
     alpha: float,
     seed: int,
+    whom: ForWhom,
     *,
     base: str | None = None,
     control: str | None = None,
-    side: str = "both",
-    groups: list[str] | None = None,
-    gamma: float = 1.0,
     **parameters: list[float] | str | None,
 ) -> CounterfactualIntervals:
     """Return a model fitted on the study; ``parameters`` are those of its arms, None being their defaults."""
@@ -76,10 +103,8 @@ def fitted(
             alpha=alpha,
             base=base,
             control=_label(control, study),
-            side=side,
-            groups=groups or None,
-            gamma=gamma,
             random_state=seed,
+            **whom.parameters,
         )
         if given:
             model.set_params(method=method_by_name(str(model.method if method is None else method), **given))

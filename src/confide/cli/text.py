@@ -19,9 +19,12 @@ from confide.methods.promise import ASSUMPTIONS
 from confide.methods.registry import METHODS
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from confide.compare import Compared
     from confide.datasets.examples import Example
     from confide.demo import Story
+    from confide.diagnostics import Coverage
     from confide.diagnostics.confounding_test import ConfoundingTest
 
 
@@ -48,26 +51,56 @@ def comparison_tables(found: list[Compared], alpha: float) -> list[Table]:
     arms = next((each.arms for each in found if each.arms), [])
     tables = []
     for number, arm in enumerate(arms):
-        title = f"Treatment {escape(str(arm.treatment))}: {percent(1 - alpha)} intervals on {arm.n} held-out trial rows"
-        table = Table(title=title, title_justify="left", box=SIMPLE, pad_edge=False, padding=(0, 0, 0, 1))
-        table.add_column("method", no_wrap=True)
-        for name in ("coverage", "95 % interval", "mean width", "infinite", "n_eff"):
-            table.add_column(name, justify="right", no_wrap=True)
+        title = f"Treatment {escape(str(arm.treatment))}: {_asked(arm, alpha)} on {arm.n} held-out trial rows"
+        table = _table(title, ["method"], [*_measured(arm), "n_eff"])
         for each in found:
             if each.refused is not None:
                 table.add_row(each.method, "refuses")
                 continue
             mine = each.arms[number]
-            table.add_row(
-                each.method,
-                f"{mine.coverage:.2f}",
-                f"{mine.low:.2f} to {mine.high:.2f}",
-                f"{mine.width:.4g}",
-                f"{mine.infinite:.0%}" if mine.infinite else "",
-                _rows(each.effective_sizes[mine.treatment]),
-            )
+            table.add_row(each.method, *_measured(mine).values(), _rows(each.effective_sizes[mine.treatment]))
         tables.append(table)
     return tables
+
+
+def group_parts(found: Compared, alpha: float, columns: Sequence[str]) -> list[Any]:
+    """Return a method's coverage by group on held-out rows, as a table, or why there is none."""
+    by = " and ".join(columns)
+    if found.refused is not None:
+        return [f"Coverage by {escape(by)} is not shown: {escape(found.refused)}"]
+    first = found.by_group[0]
+    title = f"Coverage by {escape(by)}: {_asked(first, alpha)} of {found.method} on held-out trial rows"
+    table = _table(title, ["group", "treatment"], ["rows", *_measured(first)])
+    for each in found.by_group:
+        names = escape(each.group), escape(str(each.treatment))
+        table.add_row(*names, f"{each.n:,}", *_measured(each).values())
+    return [table]
+
+
+def _table(title: str, names: Sequence[str], numbers: Sequence[str]) -> Table:
+    """Return an empty table with columns of names, which may be long, and of numbers."""
+    table = Table(title=title, title_justify="left", box=SIMPLE, pad_edge=False, padding=(0, 0, 0, 1))
+    for name in names:
+        table.add_column(name, overflow="fold")
+    for name in numbers:
+        table.add_column(name, justify="right", no_wrap=True)
+    return table
+
+
+def _asked(record: Coverage, alpha: float) -> str:
+    """Return what was asked for, in words."""
+    return f"{percent(1 - alpha)} {'intervals' if record.bound is None else 'bounds'}"
+
+
+def _measured(record: Coverage) -> dict[str, str]:
+    """Return what was measured, as text, by the heading of its column."""
+    size = {"mean width": record.width} if record.bound is None else {"mean bound": record.bound}
+    return {
+        "coverage": f"{record.coverage:.2f}",
+        "95 % interval": f"{record.low:.2f} to {record.high:.2f}",
+        **{name: f"{value:.4g}" for name, value in size.items()},
+        "infinite": f"{record.infinite:.0%}" if record.infinite else "",
+    }
 
 
 def percent(share: float) -> str:
@@ -80,13 +113,11 @@ def _rows(worth: float) -> str:
     return f"{worth:,.{1 if worth < 10 else 0}f}"
 
 
-def comparison_notes(found: list[Compared]) -> list[str]:
-    """Return the notes that belong to the table of a comparison."""
-    from confide.compare import HELD_OUT
-
+def comparison_notes(found: list[Compared], held_out: str) -> list[str]:
+    """Return the notes that belong to the table of a comparison; ``held_out`` says on which rows."""
     return [
         *(f"{each.method} refuses: {each.refused}" for each in found if each.refused is not None),
-        f"On {HELD_OUT:.0%} of the trial's rows, which no method saw.",
+        f"{held_out}, which no method saw.",
         (
             "n_eff: the effective sample size of calibration, in two-stage methods the smaller one. If it is small, a "
             "few rows decide the widths, and the coverage too unless it is promised whatever the weights."
