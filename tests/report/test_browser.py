@@ -8,8 +8,9 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from sklearn.ensemble import HistGradientBoostingRegressor
 
-from confide import METHODS, Naive, PooledDR, Study, Transfer, stack
+from confide import METHODS, CounterfactualIntervals, Naive, PooledDR, Study, Transfer, stack
 from confide.conformal.intervals import Intervals, IntervalSets
+from confide.exceptions import InfiniteIntervalWarning
 from confide.models.preprocessing import ridge_on_splines
 from confide.ratio import OracleRatio
 from confide.report import write_report
@@ -668,3 +669,66 @@ def test_the_slider_of_ten_thousand_individuals_is_exact(look, many, model):
     columns, _ = seen.downloaded()
     for column, values in expected(model, new_patients(10_000, 3), 0.05).items():
         np.testing.assert_array_equal(numbers(columns[column]), values)
+
+
+@pytest.mark.parametrize(
+    ("side", "words", "lacks"), [("lower", "at least", "harmed"), ("upper", "at most", "benefits")]
+)
+def test_bounds_have_one_end(look, folder, new, side, words, lacks):
+    """What is not asked for is drawn to the edge and not written; the download has it, as the answers do."""
+    model = fitted(side=side, alpha=0.3)
+    path = folder / f"{side}.html"
+    write_report(path, model, new)
+    seen = look(path)
+    found = expected(model, new, 0.3)
+    ends = found[f"effect_placebo_vs_drug_{side}"]
+    cells = seen.cells(f"its {side} bound, of the effect")
+    assert [text.split()[:2] for text in cells] == [words.split()] * 25
+    shown = [float(text.split()[2].replace("−", "-").replace(",", "")) for text in cells]
+    np.testing.assert_allclose(shown, ends[:25], atol=0.01)
+    assert all(text.startswith(f"{words} ") for text in seen.cells(f"its {side} bound, under drug"))
+    assert f"70 % {side} bounds" in seen.page.text_content("#effects-title")
+    note = seen.page.text_content("#effects-note")
+    assert f"begins at one row’s {side} bound and goes on to the edge" in note
+    assert "infinite" not in note
+    assert seen.page.query_selector(f"[name=group][value={lacks}]") is None
+    assert "Nobody can be found to be better under" in " ".join(seen.page.text_content("#meaning").split())
+    better = (ends > 0).sum() if side == "lower" else (ends < 0).sum()
+    assert better > 0
+    seen.choose("benefits" if lacks == "harmed" else "harmed")
+    assert seen.shown() == better
+    assert set(seen.downloaded()[0][f"y_drug_{'upper' if side == 'lower' else 'lower'}"]) <= {"inf", "-inf"}
+    assert not {"NaN", "Infinity"} & set(seen.page.inner_html("#effects-chart").replace('"', " ").split())
+    heads = seen.page.eval_on_selector_all("#effects-numbers thead th", "cells => cells.map(cell => cell.textContent)")
+    assert heads == ["position", "row", "effect", f"{side} bound"]
+
+
+def test_many_bounds_make_a_band_to_the_edge(look, folder):
+    model = fitted(side="lower", alpha=0.3)
+    path = folder / "band.html"
+    write_report(path, model, new_patients(400))
+    seen = look(path)
+    assert "The band begins at the lower bounds and goes on to the edge" in seen.page.text_content("#effects-note")
+    assert "NaN" not in seen.page.inner_html("#effects-chart")
+
+
+def test_a_bound_of_nobody_known_is_none(look, folder, new):
+    """People of a group that the trial does not have get no bound, and the page counts them."""
+    study = study_of()
+    model = CounterfactualIntervals("transfer", base="ridge", groups="smoker", side="lower", alpha=0.3, random_state=0)
+    trial = study.X.filter(study.trial)
+    known = np.flatnonzero(~study.trial | study.X["smoker"].is_valid().to_numpy())
+    assert trial["smoker"].null_count
+    model.fit(study.take(known))
+    path = folder / "strange.html"
+    with pytest.warns(InfiniteIntervalWarning, match="belong to groups of smoker"):
+        write_report(path, model, new)
+    seen = look(path)
+    strange = new["smoker"].null_count
+    assert strange
+    said = " ".join(seen.page.text_content("#trust").split())
+    assert f"{strange} of 200 rows belong to groups of smoker that the trial does not have" in said
+    assert f"{strange} of 200 rows have an infinite lower bound for an outcome" in said
+    assert f"{strange} lower bounds are infinite and drawn to the edge" in seen.page.text_content("#effects-note")
+    seen.page.click('button[title="its lower bound, of the effect"]')
+    assert seen.cells("its lower bound, of the effect")[0] == "no bound"

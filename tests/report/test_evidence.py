@@ -25,7 +25,7 @@ def test_the_models_own_method_is_measured_with_its_own_parameters():
     kept, test = hold_out(study, 4)
     again = CounterfactualIntervals(arm, alpha=0.3, random_state=4).fit(*kept)
     assert found.compared[0].arms == coverage_report(again, test.X, test.y, test.treatment)
-    assert f"({len(test)})" in found.held_out
+    assert f"({len(test)} rows)" in found.held_out
     assert found.tests == hidden_confounding_test(*study, random_state=4)
 
 
@@ -75,7 +75,7 @@ def test_an_array_of_other_width_is_refused():
 def test_an_error_while_comparing_is_not_reported_as_a_short_trial(monkeypatch):
     """Methods that refuse are reported; any other error must not leave half a table behind."""
 
-    def broken(*_):
+    def broken(*_, **__):
         raise ValueError("a fault of ours")
 
     study = study_of()

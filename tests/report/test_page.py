@@ -132,7 +132,8 @@ def test_it_says_what_is_assumed(tmp_path, model):
     write_report(path, model, new_patients(10))
     said = text_of(path)
     assert ASSUMPTIONS in said.replace("&#39;", "'")
-    assert "the new ones are independent of each other, and that the method and its level were chosen" in said
+    assert "They also assume that the method and its level were chosen before looking at these outcomes." in said
+    assert "For whomnew people from the trial's population" in said.replace("&#39;", "'")
 
 
 def test_more_rows_than_a_page_holds(tmp_path, model, monkeypatch):

@@ -126,7 +126,7 @@ def _on_confounding(record: ArmDiagnostics, arm: ArmEstimator) -> list[str]:
         return []
     if record.log_loss_without_outcome - record.log_loss <= CLEAR_GAIN * record.log_loss_error:
         return []
-    if record.promise.is_known:
+    if arm.promise.is_known:  # what may be lost for whom is asked about, or assumed of them, is no confounding
         then = "The promise holds whatever it finds."
     elif getattr(arm, "ratio_", None) is None:
         then = f"Whether {record.method} allows for what it may find is not known."
@@ -183,7 +183,7 @@ def summarise(
         f"{first.method} at alpha = {first.alpha:g}; promised coverage of an outcome: {promise}.",
         f"Effects against {control} (the control) by {effect}; promised coverage: {effect_promise}.",
         whom.assumptions,
-        *_on_target(records, shift),
+        *on_target(records, shift),
         "",
     ]
     asked = "the trial's" if shift is None else "the target's"
@@ -194,7 +194,7 @@ def summarise(
     return "\n".join(_wrap(part) for part in parts)
 
 
-def _on_target(records: Sequence[ArmDiagnostics], shift: tuple[str, float] | None) -> list[str]:
+def on_target(records: Sequence[ArmDiagnostics], shift: tuple[str, float] | None) -> list[str]:
     """Return how far the target is from the trial, what that costs, and for how many there is no finite answer."""
     if shift is None:
         return []

@@ -159,7 +159,7 @@ class Whom:
         if "target" in self.carries:
             whom = "people of the target population"
         if self.groups:
-            whom += f", in each group of {' and '.join(self.groups)},"
+            whom += f", in each group of {' and '.join(self.groups)}"
         if self.gamma > 1:
             whom += f" (or others, if nobody is more than {self.gamma:g} times as frequent among them)"
         return whom
@@ -177,7 +177,8 @@ class Whom:
         if "target" in self.carries:
             arise = f"{arise} given covariates, the estimated weights being right"
         return (
-            f"Promises are averages over people and samples, for {self.people} whose outcomes {arise}. They assume "
+            f"Promises are averages over people and samples, for {self.people}{',' if self.groups else ''} whose "
+            f"outcomes {arise}. They assume "
             f"that the trial assigned treatment at random {how}, that it lost no rows because of their outcomes, that "
             f"{rows} independent of each other, and that nobody is in both tables."
         )

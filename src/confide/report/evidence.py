@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from confide.base.validation import examples
-from confide.compare import HELD_OUT, Compared, compare, hold_out
+from confide.compare import Compared, compare, held_out_rows, hold_out
 from confide.data.arrow import is_frame, read_frame
 from confide.diagnostics.confounding_test import ConfoundingTest, hidden_confounding_test
 from confide.exceptions import RefusalError
@@ -49,8 +49,9 @@ class Evidence:
     ) -> Evidence:
         """Measure methods on a study. ``report_progress`` is called with 1 after each method.
 
-        The model's own method is measured with all of the model's parameters. The others get its encoder and its bounds
-        or values of the outcome, and their defaults for the rest. All are fitted again.
+        The model's own method is measured with all of the model's parameters, also by its groups. The others get its
+        encoder, its groups, side and gamma, and its bounds or values of the outcome, and their defaults for the rest.
+        All are fitted again.
 
         Raises a ValueError if the study's covariates are not those that the model was fitted on.
         """
@@ -59,8 +60,9 @@ class Evidence:
         name = model.method_
         names = list(dict.fromkeys([name, *(METHODS if methods is None else methods)]))
         outcome = {"outcome_range": arm.outcome_range, "outcome_values": arm.outcome_values}
+        alike = {each: getattr(model, each) for each in ("encoder", "groups", "side", "gamma")}
         models = {
-            other: CounterfactualIntervals(method_by_name(other, **outcome), encoder=model.encoder)
+            other: CounterfactualIntervals(method_by_name(other, **outcome), **alike)
             for other in names
             if other in METHODS
         }
@@ -73,10 +75,10 @@ class Evidence:
             said = f"The comparison is not possible: {error}"
         else:
             said = (
-                f"On {HELD_OUT:.0%} of the trial's rows ({len(test)}): each method, this report's too, was fitted "
-                "again without them."
+                f"{held_out_rows(study)} ({len(test)} rows): each method, this report's too, was fitted again without "
+                "them."
             )
-            for each in compare(kept, test, model.alpha_, random_state, names, models):
+            for each in compare(kept, test, model.alpha_, random_state, names, models, model.groups):
                 compared.append(each)
                 report_progress(1)
         tests = hidden_confounding_test(study.X, study.y, study.treatment, study.trial, random_state=random_state)
@@ -87,7 +89,10 @@ def _check_carried(model: CounterfactualIntervals, study: Study) -> None:
     """Raise if the study does not carry what the model was fitted with: without it a method is another one."""
     if sorted(study.carries) != sorted(model.carries_):
         with_, read = (examples(each) or "nothing beyond them" for each in (model.carries_, study.carries))
-        raise RefusalError(f"the model was fitted on both tables with {with_}, and these were read with {read}.")
+        raise RefusalError(
+            f"the model was fitted on both tables with {with_}, and these were read with {read}. Name the same columns "
+            "(--assignment, --cluster) and target (--target)."
+        )
 
 
 def _check_covariates(model: CounterfactualIntervals, study: Study) -> None:

@@ -37,6 +37,10 @@
     return { ...column, at: (row) => column.different[places[row]] };
   });
   const slides = data.levels.length > 0;
+  // Intervals with one end are called bounds; the other end, infinite or that of the outcome's range, is not shown.
+  const oneEnd = data.side === "both" ? null : data.side;
+  const shownEnds = oneEnd ? [oneEnd] : ["lower", "upper"];
+  const intervals = oneEnd ? `${oneEnd} bounds` : "intervals";
 
   // Ends moved apart by offsets, rounded outwards and cut to the bounds: confide.conformal.intervals.moved_apart and Intervals.clip.
   function movedApart(lower, upper, below, above, bounds) {
@@ -96,6 +100,9 @@
     harmed: { sign: "▼", symbol: DOWN, colour: "var(--harm)", says: () => `better under ${sideName("control")}` },
     undecided: { sign: "●", symbol: "circle", colour: "var(--ink-2)", says: () => "undecided" },
   };
+  // Nobody can be on the side of 0 that is beyond the end which intervals lack.
+  const lacking = oneEnd ? ((oneEnd === "lower") !== data.lowerIsBetter ? "harmed" : "benefits") : null;
+  const possible = Object.keys(GROUPS).filter((group) => group !== lacking);
   const called = (group) => (group === "undecided" ? "undecided" : GROUPS[group].says());
   const state = {
     level: slides ? data.levels.indexOf(data.alpha) : -1,
@@ -111,17 +118,17 @@
   const alpha = () => (slides ? data.levels[state.level] : data.alpha);
 
   // Texts about levels. Effects get no percentage that is not theirs; a level that is only requested is not called promised.
-  const outcomeLevel = () => `${percent(1 - alpha())} intervals${data.promised ? "" : " requested"}`;
+  const outcomeLevel = () => `${percent(1 - alpha())} ${intervals}${data.promised ? "" : " requested"}`;
   const stepLevel = () => `each step at ${data.armAlpha}`;
 
   function effectsTitle(count) {
     const rows = `of ${counted(count, "row")}`;
     const level =
       data.armAlpha !== null
-        ? `intervals ${rows}, ${stepLevel()}`
+        ? `${intervals} ${rows}, ${stepLevel()}`
         : data.promised
-          ? `${percent(1 - alpha())} intervals ${rows}`
-          : `intervals ${rows}, ${percent(1 - alpha())} requested`;
+          ? `${percent(1 - alpha())} ${intervals} ${rows}`
+          : `${intervals} ${rows}, ${percent(1 - alpha())} requested`;
     return `Effect of ${contrastName()}: ${level}, sorted by predicted effect`;
   }
 
@@ -141,7 +148,11 @@
       group[i] = good > 0 ? "benefits" : good < 0 ? "harmed" : "undecided";
       counts[group[i]]++;
     }
-    now = { answered, effects, group, counts };
+    const drawn = {
+      lower: oneEnd === "upper" ? effects.lower.map(() => -Infinity) : effects.lower,
+      upper: oneEnd === "lower" ? effects.upper.map(() => Infinity) : effects.upper,
+    };
+    now = { answered, effects, drawn, group, counts };
   }
 
   const spaced = (text) => text.replace(/\s+/g, " ").trim();
@@ -185,10 +196,10 @@
     if (key === "row") return null;
     const [kind, number] = key.split(":");
     if (kind === "effect") return (row) => now.effects.point[row];
-    if (kind === "interval") return (row) => now.effects.lower[row];
+    if (kind === "interval") return (row) => now.effects[shownEnds[0]][row];
     if (kind === "group") return (row) => now.group[row];
     if (kind === "point") return (row) => now.answered[number].point[row];
-    if (kind === "ends") return (row) => now.answered[number].lower[row];
+    if (kind === "ends") return (row) => now.answered[number][shownEnds[0]][row];
     const column = columns[number];
     return (row) => {
       const value = column.at(row);
@@ -229,6 +240,10 @@
   const formattedEnd = (value, exact) => (exact && Number.isFinite(value) ? declared.format(value + 0).replace("-", "−") : formatted(value));
   function formattedInterval(lower, upper, exact) {
     if (Number.isNaN(lower)) return "empty";
+    if (oneEnd) {
+      const end = oneEnd === "lower" ? lower : upper;
+      return Number.isFinite(end) ? `${oneEnd === "lower" ? "at least" : "at most"} ${formattedEnd(end, exact)}` : "no bound";
+    }
     return exact && lower === upper ? formattedEnd(lower, exact) : `${formattedEnd(lower, exact)} to ${formattedEnd(upper, exact)}`;
   }
   const counted = (count, one, many = `${one}s`) => `${whole.format(count)} ${count === 1 ? one : many}`;
@@ -247,16 +262,17 @@
   // The table.
 
   function headings() {
+    const itsEnds = oneEnd ? `its ${oneEnd} bound` : "its interval";
     const own = columns.map((column, number) => ({ column, key: `own:${number}`, text: column.name }));
     const answers = data.labels.flatMap((label, number) => [
       { key: `point:${number}`, text: `under ${label}`, number: true },
-      { key: `ends:${number}`, text: "its interval", number: true, name: `its interval, under ${label}` },
+      { key: `ends:${number}`, text: itsEnds, number: true, name: `${itsEnds}, under ${label}` },
     ]);
     return [
       { key: "row", text: "row", number: true },
       ...own.filter((each) => !each.column.covariate),
       { key: "effect:", text: "effect", number: true },
-      { key: "interval:", text: "its interval", number: true, name: "its interval, of the effect" },
+      { key: "interval:", text: itsEnds, number: true, name: `${itsEnds}, of the effect` },
       { key: null, text: "around 0", bar: true },
       { key: "group:", text: "says" },
       ...answers,
@@ -342,8 +358,8 @@
   }
 
   function barScale(rows) {
-    const { lower, upper, point } = now.effects;
-    const ends = rows.flatMap((row) => [lower[row], upper[row], point[row]]).filter(Number.isFinite);
+    const { point } = now.effects;
+    const ends = rows.flatMap((row) => [now.drawn.lower[row], now.drawn.upper[row], point[row]]).filter(Number.isFinite);
     const reach = Math.max(...ends.map(Math.abs), 0) || 1;
     return (value) => 50 + 48 * Math.max(-1, Math.min(1, value / reach));
   }
@@ -356,12 +372,12 @@
     };
     const picture = made("svg", { class: "bar", viewBox: "0 0 100 16", preserveAspectRatio: "none", "aria-hidden": "true" });
     picture.append(made("line", { x1: 50, x2: 50, y1: 0, y2: 16, stroke: "currentColor", "stroke-width": 1 }));
-    const { lower, upper, point } = now.effects;
-    if (!Number.isNaN(lower[row])) {
+    const { lower, upper } = now.drawn;
+    if (!Number.isNaN(now.effects.lower[row])) {
       const { colour } = GROUPS[now.group[row]];
       const [from, to] = [scale(lower[row]), scale(upper[row])];
       picture.append(made("rect", { x: from, width: Math.max(1, to - from), y: 6, height: 4, rx: 1, fill: colour }));
-      picture.append(made("rect", { x: scale(point[row]) - 1, width: 2, y: 2, height: 12, fill: colour }));
+      picture.append(made("rect", { x: scale(now.effects.point[row]) - 1, width: 2, y: 2, height: 12, fill: colour }));
     }
     return picture;
   }
@@ -386,9 +402,10 @@
   };
 
   function drawEffects() {
-    const { point, lower, upper } = now.effects;
-    const rows = shown.filter((row) => !Number.isNaN(lower[row])).sort((p, q) => point[p] - point[q] || p - q);
-    const infinite = rows.filter((row) => !Number.isFinite(lower[row]) || !Number.isFinite(upper[row])).length;
+    const { point } = now.effects;
+    const { lower, upper } = now.drawn;
+    const rows = shown.filter((row) => !Number.isNaN(now.effects.lower[row])).sort((p, q) => point[p] - point[q] || p - q);
+    const infinite = rows.filter((row) => shownEnds.some((end) => !Number.isFinite(now.drawn[end][row]))).length;
     const one = rows.length <= MOST_SINGLE;
     const steps = one ? rows.length : STEPS;
     const groups = Array.from({ length: steps }, (_, step) => {
@@ -405,7 +422,7 @@
     });
     const finite = groups.flatMap((each) => [each.point, each.lower, each.upper, 0]).filter(Number.isFinite);
     const extent = finite.length ? [Math.min(...finite), Math.max(...finite)] : [-1, 1];
-    const margin = (extent[1] - extent[0] || 1) * (infinite ? 0.6 : 0.05);
+    const margin = (extent[1] - extent[0] || 1) * (infinite ? 0.6 : oneEnd ? 0.15 : 0.05);
     const domain = [extent[0] - margin, extent[1] + margin];
     const cut = (value) => Math.max(domain[0], Math.min(domain[1], value));
     const title = effectsTitle(rows.length);
@@ -429,13 +446,13 @@
       color: { type: "identity" },
       symbol: { domain: Object.keys(GROUPS), range: Object.values(GROUPS).map((group) => group.symbol) },
     }));
-    const counts = Object.keys(GROUPS).map((group) => `${whole.format(rows.filter((row) => now.group[row] === group).length)} ${called(group)}`);
+    const counts = possible.map((group) => `${whole.format(rows.filter((row) => now.group[row] === group).length)} ${called(group)}`);
     $("effects-chart").setAttribute("aria-label", `${title}. Of these rows ${counts.join(", ")}. The table under the chart has the same numbers.`);
     const said = [];
     if (!rows.length) said.push("No row to draw.");
-    else if (one) said.push(`Each line is one row’s interval, its mark the predicted effect: ${Object.keys(GROUPS).map((group) => `${GROUPS[group].sign} ${called(group)}`).join(", ")}.`);
-    else said.push(`The band reaches from the lower to the upper ends, the line is the predicted effect; each step is the median of about ${counted(Math.round(rows.length / steps), "row")}.`);
-    if (infinite) said.push(`${counted(infinite, "interval is", "intervals are")} infinite and drawn to the edge.`);
+    else if (one) said.push(`Each line ${oneEnd ? `begins at one row’s ${oneEnd} bound and goes on to the edge` : "is one row’s interval"}, its mark the predicted effect: ${possible.map((group) => `${GROUPS[group].sign} ${called(group)}`).join(", ")}.`);
+    else said.push(`The band ${oneEnd ? `begins at the ${oneEnd} bounds and goes on to the edge` : "reaches from the lower to the upper ends"}, the line is the predicted effect; each step is the median of about ${counted(Math.round(rows.length / steps), "row")}.`);
+    if (infinite) said.push(`${counted(infinite, `${intervals.slice(0, -1)} is`, `${intervals} are`)} infinite and drawn to the edge.`);
     if (rows.length < shown.length) said.push(`${counted(shown.length - rows.length, "interval is", "intervals are")} empty and not drawn.`);
     $("effects-note").textContent = said.join(" ");
     effectNumbers(rows);
@@ -443,13 +460,13 @@
 
   function effectNumbers(rows) {
     const head = element("tr");
-    for (const [text, kind] of [["position", ""], ["row", "n"], ["effect", "n"], ["lower end", "n"], ["upper end", "n"]]) head.append(element("th", text, { scope: "col", className: kind }));
+    for (const [text, kind] of [["position", ""], ["row", "n"], ["effect", "n"], ...shownEnds.map((end) => [`${end} ${oneEnd ? "bound" : "end"}`, "n"])]) head.append(element("th", text, { scope: "col", className: kind }));
     const places = rows.length ? [0, 0.1, 0.25, 0.5, 0.75, 0.9, 1] : [];
     const lines = places.map((share) => {
       const row = rows[Math.round(share * (rows.length - 1))];
       const line = element("tr");
       line.append(element("th", share === 0 ? "smallest effect" : share === 1 ? "largest effect" : `after ${percent(share)} of the rows`, { scope: "row" }));
-      const ends = ["lower", "upper"].map((end) => formattedEnd(now.effects[end][row], data.discrete.effects));
+      const ends = shownEnds.map((end) => formattedEnd(now.effects[end][row], data.discrete.effects));
       for (const text of [whole.format(row + 1), formatted(now.effects.point[row]), ...ends]) line.append(element("td", text, { className: "n" }));
       return line;
     });

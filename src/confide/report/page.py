@@ -13,9 +13,8 @@ from markupsafe import Markup
 
 from confide import __version__
 from confide.base.atomic import atomic_write
-from confide.diagnostics.advice import advised, described_effect
+from confide.diagnostics.advice import advised, described_effect, on_target
 from confide.diagnostics.confounding_test import FEW_ROWS, LEAST_P_VALUE, REJECTION_LEVEL
-from confide.methods.promise import ASSUMPTIONS
 from confide.methods.registry import METHODS
 from confide.predict.answer import answer_columns, contrasts
 from confide.predict.levels import why_no_offsets
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from confide.data.study import Study
+    from confide.diagnostics import Coverage
     from confide.model import CounterfactualIntervals
     from confide.predict.batches import Answered
     from confide.typing import Label, Table
@@ -118,6 +118,7 @@ def write_page(
         **numbers,
         "alpha": alpha,
         "armAlpha": arm_alpha,
+        "side": model.side_,
         "promised": model.effect_promise_.exists,
         "rows": rows,
         "columns": columns,
@@ -140,8 +141,10 @@ def write_page(
         alpha=alpha,
         arm_alpha=arm_alpha,
         arms=arms,
-        assumptions=ASSUMPTIONS,
-        advice=advised(arms, model.effect_.shortages()),
+        whom=model.whom_,
+        target=on_target(arms, model._shift()),
+        advice=advised(arms, model.effect_.shortages(), model.randomisation_),
+        by_group=_by_group(evidence, model.method_),
         changed=changed_parameters(next(iter(model.arms_.values()))),
         contrasts=[(str(treated), str(against)) for treated, against in contrasts(model, control)],
         counted=individuals.counted,
@@ -149,7 +152,7 @@ def write_page(
         discrete_effects=discrete_effects,
         data=Markup(as_json(data)),  # noqa: S704  (escaped there)
         effect=model.effect_name_,
-        effect_promise=described_effect(model.effect_promise_, float(model.arm_alpha_)),
+        effect_promise=described_effect(model.effect_promise_, float(model._inner(model.arm_alpha_))),
         promise=model.promise_,
         evidence=evidence,
         level=REJECTION_LEVEL,
@@ -162,6 +165,7 @@ def write_page(
         policy=_policy(),
         reason=reason,
         rows=rows,
+        one_end="" if model.side_ == "both" else model.side_,
         scripts=[Markup(_script(name)) for name in SCRIPTS],  # noqa: S704  (our own files)
         style=Markup(_read("page.css")),  # noqa: S704
         two_stages=any(arm.first_stage_size is not None for arm in arms),
@@ -181,6 +185,19 @@ def _coverage(evidence: Evidence | None) -> list[dict[str, Any]]:
         for each in evidence.compared
         for arm in each.arms
     ]
+
+
+def _by_group(evidence: Evidence | None, method: str) -> list[Coverage]:
+    """Return the coverage by group of the report's own method; empty if there are no groups, or no evidence."""
+    compared = [] if evidence is None else evidence.compared
+    return next((each.by_group for each in compared if each.method == method), [])
+
+
+def _number(value: float) -> str:
+    """Return a number with four digits; a mean of no values is a dash."""
+    if value != value:  # noqa: PLR0124
+        return "–"
+    return ("∞" if value > 0 else "−∞") if abs(value) == float("inf") else f"{value:.4g}"
 
 
 def _listed(values: Iterable[float] | None) -> str:
@@ -229,7 +246,7 @@ def _with_code(text: str) -> Markup:
 def _template() -> Any:
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     environment.filters["share"] = lambda value: f"{100 * value:.0f} %"
-    environment.filters["number"] = lambda value: "∞" if value == float("inf") else f"{value:.4g}"
+    environment.filters["number"] = _number
     environment.filters["code"] = _with_code
     environment.filters["count"] = lambda value: f"{value:,}"
     environment.filters["percent"] = lambda value: f"{100 * value:.10g} %"
