@@ -30,6 +30,12 @@ from confide.diagnostics.advice import described_effect, summarise
 from confide.diagnostics.covariate_shift import Population
 from confide.diagnostics.randomisation import MOST_ROWS, Randomisation, randomisation_test
 from confide.diagnostics.records import ASKED_ROWS, ArmDiagnostics, ArmSample, diagnose
+from confide.effects.participants import (
+    check_participants,
+    check_received,
+    participant_effects,
+    participant_promise,
+)
 from confide.effects.registry import check_effect, check_for_whom
 from confide.exceptions import InfiniteIntervalWarning, PopulationWarning
 from confide.methods.promise import Whom, weakest
@@ -289,17 +295,41 @@ class CounterfactualIntervals(Labelled, BaseEstimator):
         return self.arms_[treated].predict(encoded) - self.arms_[control].predict(encoded)
 
     def predict_effect_interval(
-        self, X: Table, treated: Label | None = None, control: Label | None = None, *, assignment: Any = None
+        self,
+        X: Table,
+        treated: Label | None = None,
+        control: Label | None = None,
+        *,
+        assignment: Any = None,
+        received: Labels = None,
+        outcome: ArrayLike | None = None,
     ) -> Intervals:
-        """Return one interval per row for Y(treated) - Y(control); the arms as in `predict_effect`.
+        """Return one interval per row for Y(treated) - Y(control).
 
-        ``assignment`` is the probability with which the trial would have assigned the treated arm to each row, if there
-        are two arms, or a mapping from both labels to such probabilities (see `predict_interval`).
+        Parameters
+        ----------
+        X : frame or (n, d) array
+            Covariates.
+        treated, control : label, default None
+            The arms, as in `predict_effect`.
+        assignment : (n,) array or mapping of labels to such arrays, default None
+            The probability with which the trial would have assigned the treated arm to each row, if there are two arms,
+            or those of both labels (see `predict_interval`).
+        received, outcome : (n,) arrays, default None
+            For people who were randomised in this trial or one like it: the treatment that each received, one of the
+            two, and the outcome. Their other outcome alone is uncertain, and intervals are about half as wide. Not for
+            people of an observational table: their intervals would not keep any promise. ``participant_promise_``
+            says what is promised.
         """
         pair = self._pair(treated, control)
         encoded = self._encode_new(X, stacklevel=3)
-        rows = self._new_rows(People(encoded, self._groups_of(X, stacklevel=3), self._both(assignment, pair)), pair)
-        lower, upper = self.effect_.predict_interval(rows, *pair)
+        people = People(encoded, self._groups_of(X, stacklevel=3), self._both(assignment, pair))
+        if received is None and outcome is None:
+            lower, upper = self.effect_.predict_interval(self._new_rows(people, pair), *pair)
+        else:
+            check_participants(self.arms_, self.whom_)
+            known = check_received(received, outcome, pair, len(people))
+            lower, upper = participant_effects(self.arms_, people, pair, *known, self.side_)
         return Intervals(lower, upper, origin_of(X))
 
     def score(
@@ -442,6 +472,12 @@ class CounterfactualIntervals(Labelled, BaseEstimator):
         inner = self._inner(self.arm_alpha_)
         arms = (arm._promise_at(inner) for arm in self.arms_.values())
         return self.whom_.promised(self.effect_.promise(weakest(arms, inner), inner))
+
+    @property
+    def participant_promise_(self) -> Promise:
+        """The coverage that intervals of effects promise people whose outcome under one treatment is known."""
+        check_participants(self.arms_, self.whom_)
+        return participant_promise(self.promise_)
 
     def _keep_for_diagnostics(self, encoded: Floats, study: Study) -> None:
         """Store what diagnostics need: samples of rows, and the distribution of the trial's covariates."""

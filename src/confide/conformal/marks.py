@@ -13,7 +13,7 @@ between arms, or groups are asked for, one row of each cluster counts, drawn fro
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -62,6 +62,10 @@ class Marks:
         if self.cluster is None:
             return self
         return None if self.group is None else Marks(group=self.group)
+
+    def as_odds(self) -> Marks:
+        """Return the marks with weights (1-π)/π in place of 1/π."""
+        return self if self.weight is None else replace(self, weight=self.weight - 1)
 
     @property
     def alike(self) -> bool:

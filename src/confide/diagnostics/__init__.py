@@ -2,6 +2,7 @@
 
 from confide.conformal.quantile import effective_sample_size
 from confide.diagnostics.confounding_test import ConfoundingTest, hidden_confounding_test
+from confide.diagnostics.correlation import AtCorrelation, correlation_curve
 from confide.diagnostics.coverage import Coverage, coverage_by_alpha, coverage_report
 from confide.diagnostics.records import ArmDiagnostics
 from confide.diagnostics.tipping import tipping_point
@@ -9,10 +10,12 @@ from confide.diagnostics.weights import Weights, calibration_weights
 
 __all__ = [
     "ArmDiagnostics",
+    "AtCorrelation",
     "ConfoundingTest",
     "Coverage",
     "Weights",
     "calibration_weights",
+    "correlation_curve",
     "coverage_by_alpha",
     "coverage_report",
     "effective_sample_size",

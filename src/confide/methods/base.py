@@ -230,6 +230,15 @@ class ArmEstimator(ArmLearner):
         other._rank_anew()
         return other
 
+    def _for_others(self) -> Self:
+        """Return a copy whose trial rows stand for people who received the other one of two treatments."""
+        if self.weights_ is None or self.marks_ is None:
+            return self
+        other = copy.copy(self)
+        other.weights_, other.marks_ = self.weights_.for_others(), self.marks_.as_odds()
+        other._rank_anew()
+        return other
+
     def _on_side(self, side: str) -> Self:
         """Return a copy whose intervals have a "lower" or an "upper" end only."""
         if side == "both":

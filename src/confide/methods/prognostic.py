@@ -341,6 +341,12 @@ class Prognostic(ArmEstimator):
         points = self.stacks_[self.best_].place(view).centre * self.unit_
         return points if self.outcome_range_ is None else np.clip(points, *self.outcome_range_)
 
+    def _for_others(self) -> Self:
+        other = super()._for_others()
+        if other is not self:
+            other._choices = {}
+        return other
+
     def _scores_of(self, rows: NewRows) -> Floats:
         return super()._scores_of(rows) if self.stacks_ is None else rows.prediction[:, 0]
 

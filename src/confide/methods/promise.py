@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from confide.typing import Level
 
 TRIAL_POPULATION = "new people from the trial's population"
+PARTICIPANTS = "people who were randomised in this trial or one like it, and whose outcome is known"
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -33,6 +33,8 @@ class ArmWeights:
         How much more frequent people like a new row are in the target than in the trial.
     groups : tuple of str
         The names of the groups, by their number.
+    odds : bool
+        Whether rows stand for people who received the other one of two treatments: they weigh (1-π)/π, not 1/π.
 
     Notes
     -----
@@ -49,6 +51,7 @@ class ArmWeights:
     largest: float | None = None
     target: TargetRatio | None = None
     groups: tuple[str, ...] = ()
+    odds: bool = False
 
     @classmethod
     def of(cls, weights: Any, trial: NDArray[np.bool_]) -> ArmWeights | None:
@@ -62,6 +65,12 @@ class ArmWeights:
         if not mine.any():
             raise ValueError(f"weights are 0 for all {len(mine)} trial rows: nothing can be calibrated.")
         return cls(Marks(weight=mine), float(mine.max()))
+
+    def for_others(self) -> ArmWeights:
+        """Return the weights of the same rows, if they are to stand for those who received the other treatment."""
+        if self.largest is None:
+            return self
+        return replace(self, marks=self.marks.as_odds(), largest=self.largest - 1, odds=True)
 
     def usual(self, ranked: NDArray[np.float64]) -> float:
         """Return the weight of a usual new row that is ranked among rows of these weights."""
@@ -117,7 +126,7 @@ class ArmWeights:
         """
         weight = np.full(len(X), 1.0 if self.largest is None else self.largest)
         if assignment is not None and self.largest is not None:
-            weight[:] = 1 / check_probabilities(assignment, len(X))
+            weight[:] = 1 / check_probabilities(assignment, len(X)) - self.odds
         return weight if self.target is None else weight * self.target.predict(X)
 
 
