@@ -16,7 +16,7 @@ import pyarrow as pa
 from sklearn.linear_model import LinearRegression
 
 from confide.data.files import read_batches, read_study
-from confide.data.study import stack
+from confide.data.stacking import stack
 from confide.methods.registry import method
 from confide.model import CounterfactualIntervals
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import expit
 
-from confide.data.study import Study, stack
+from confide.data.stacking import stack
+from confide.data.study import Study
 from confide.datasets import load_star, synthetic
 from confide.diagnostics.confounding_test import hidden_confounding_test
 

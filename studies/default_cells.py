@@ -11,7 +11,7 @@ import numpy as np
 from confide.data.arrow import take_rows
 from confide.data.encoding import TableEncoder, kinds_of
 from confide.data.splits import Rows
-from confide.data.study import stack
+from confide.data.stacking import stack
 from confide.datasets import (
     Dataset,
     load_nsw,

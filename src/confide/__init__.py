@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from confide.conformal.intervals import Intervals, IntervalSets
-    from confide.data.study import Study, stack
+    from confide.data.stacking import stack
+    from confide.data.study import Study
     from confide.exceptions import InfiniteIntervalWarning, PopulationWarning, RefusalError, TrialAloneWarning
     from confide.io.model_file import load
     from confide.methods.naive import Naive
@@ -64,7 +65,7 @@ _HOMES = {
     "WTCPDR": "methods.wtcp_dr",
     "load": "io.model_file",
     "method": "methods.registry",
-    "stack": "data.study",
+    "stack": "data.stacking",
 }
 
 

@@ -10,7 +10,8 @@ import numpy as np
 import pyarrow as pa
 
 from confide.compare import Compared, compare
-from confide.data.study import Study, stack
+from confide.data.stacking import stack
+from confide.data.study import Study
 from confide.diagnostics.confounding_test import hidden_confounding_test
 from confide.exceptions import InfiniteIntervalWarning, PopulationWarning
 from confide.methods.naive import Naive

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import copy
 import warnings
-from collections.abc import Hashable, Iterable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -18,18 +17,18 @@ from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_is_fitted
 
 from confide.base.state import Labelled
-from confide.base.threads import threads_for
-from confide.base.validation import all_or_nothing, examples
+from confide.base.validation import all_or_nothing
 from confide.conformal.intervals import Intervals, IntervalSets
 from confide.conformal.quantile import check_alpha
-from confide.data.arrow import origin_of, take_rows
-from confide.data.encoding import TableEncoder, as_table, dense, encoded_names, kinds_of, numbers_in
-from confide.data.splits import Rows, spawn_seeds
+from confide.data.arrow import origin_of
+from confide.data.encoding import encoded_by, encoded_names, fitted_encoder, kinds_of
+from confide.data.splits import spawn_seeds
 from confide.data.study import Study, as_study
 from confide.diagnostics.advice import described_effect, summarise
-from confide.diagnostics.covariate_shift import Population
-from confide.diagnostics.randomisation import MOST_ROWS, Randomisation, randomisation_test
-from confide.diagnostics.records import ASKED_ROWS, ArmDiagnostics, ArmSample, diagnose
+from confide.diagnostics.covariate_shift import Population, farthest_apart
+from confide.diagnostics.kept import sampled_arms, sampled_people, sampled_trial
+from confide.diagnostics.randomisation import Randomisation, randomisation_test
+from confide.diagnostics.records import ArmDiagnostics, diagnose
 from confide.effects.participants import (
     check_participants,
     check_received,
@@ -43,20 +42,24 @@ from confide.methods.study_arms import (
     at_gamma,
     check_control,
     check_gamma,
+    check_known,
+    check_pair,
     fit_arm,
     learning_rows,
     point_out_two_values,
     rows_by_arm,
+    said_once,
     unfitted_arm,
 )
 from confide.models.scores import check_side
 from confide.weights.arm_weights import check_probabilities
 from confide.weights.groups import Groups
-from confide.weights.people import People
-from confide.weights.weighing import target_rows, weights_of
+from confide.weights.people import People, probabilities_in, probabilities_of_both, used_probabilities
+from confide.weights.weighing import target_rows, weights_by_arm
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Iterable, Mapping
     from fractions import Fraction
 
     import pyarrow as pa
@@ -68,7 +71,6 @@ if TYPE_CHECKING:
     from confide.methods.new_rows import NewRows
     from confide.methods.promise import Promise
     from confide.typing import (
-        Booleans,
         Floats,
         Label,
         Labels,
@@ -79,7 +81,6 @@ if TYPE_CHECKING:
         Table,
         Transformer,
     )
-    from confide.weights.arm_weights import ArmWeights
 
 
 class CounterfactualIntervals(Labelled, BaseEstimator):
@@ -234,12 +235,16 @@ class CounterfactualIntervals(Labelled, BaseEstimator):
             check_for_whom(arm, effect, study, side=self.side_, groups=self.groups)
             alpha = arm._level()
             arm = at_gamma(arm, self.gamma_)
-            self.encoder_ = self._fitted_encoder(study.X, learning_rows(arm, effect, study, control))
+            self.encoder_ = fitted_encoder(self.encoder, study.X, learning_rows(arm, effect, study, control))
             encoded = self._encode(study.X)
             self.groups_ = (
                 None if self.groups is None else Groups.of(self.groups, study.X, study.trial, kinds_of(study.X))
             )
-            weights = self._weights(study, encoded, arm.random_state)
+            group = None if self.groups_ is None else self.groups_.codes(study.X)
+            given = None if study.target is None or isinstance(study.target, str) else self._encode(study.target)
+            own_seed = spawn_seeds(arm.random_state, 1)[0]
+            self.target_ = target_rows(study, encoded, given, own_seed)
+            weights = weights_by_arm(study, own_seed, encoded, self.target_, group, self.groups_)
             fits = Parallel(n_jobs=self.n_jobs)(
                 delayed(fit_arm)(arm, encoded, study, label, weights[label]) for label in treatments.tolist()
             )
@@ -254,7 +259,7 @@ class CounterfactualIntervals(Labelled, BaseEstimator):
             self._keeps_arm_alpha = self.arm_alpha is not None
             self.arm_alpha_ = check_alpha(self.alpha_) / 2 if self.arm_alpha is None else self.arm_alpha
             self.n_features_in_ = getattr(self.encoder_, "n_features_in_", encoded.shape[1])
-            self.rows_ = self._rows_by_arm(encoded, study, weights) if self.effect != "bonferroni" else {}
+            self.rows_ = rows_by_arm(encoded, study, weights, group) if self.effect != "bonferroni" else {}
             self.effect_seed_, self.sample_seed_ = spawn_seeds(arm.random_state, 5)[3:]  # after the arms' own three
             self.effect_name_ = self.effect
             self.effect_ = self._fitted_effect(effect)
@@ -445,12 +450,7 @@ class CounterfactualIntervals(Labelled, BaseEstimator):
         if self.target_ is None:
             return None
         trial = np.concatenate([sample.trial.X for sample in self.samples_.values()])
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", RuntimeWarning)  # a column without any value
-            apart = (np.nanmean(self.target_, axis=0) - np.nanmean(trial, axis=0)) / np.nanstd(trial, axis=0)
-        apart = np.where(np.isfinite(apart), apart, 0.0)
-        farthest = int(np.abs(apart).argmax())
-        return self.population_.names[farthest], float(apart[farthest])
+        return farthest_apart(self.target_, trial, self.population_.names)
 
     @property
     def promise_(self) -> Promise:
@@ -483,31 +483,13 @@ class CounterfactualIntervals(Labelled, BaseEstimator):
         """Store what diagnostics need: samples of rows, and the distribution of the trial's covariates."""
         self.__dict__.pop("diagnostics_", None)
         self.__dict__.pop("randomisation_", None)
-        rows = Rows(encoded, study.y)
-        self.samples_ = {
-            label: ArmSample.of(rows[mine], study.trial[mine], self.sample_seed_)
-            for label in self.arms_
-            for mine in [study.treatment == label]
-        }
-        asked = encoded[study.trial] if self.target_ is None else self.target_
-        self.population_ = Population.of(asked, encoded_names(self.encoder_, encoded), self.sample_seed_)
+        self.samples_ = sampled_arms(encoded, study, self.sample_seed_)
+        known = encoded[study.trial] if self.target_ is None else self.target_
+        self.population_ = Population.of(known, encoded_names(self.encoder_, encoded), self.sample_seed_)
         rng = np.random.default_rng(self.sample_seed_)
-        table, places = study.X, np.flatnonzero(study.trial)
-        self.trial_ = self._sampled_trial(encoded, study, rng.permutation(places)[:MOST_ROWS])
-        if study.target is not None:
-            own = isinstance(study.target, str)
-            table = study.X if own else study.target
-            places = np.flatnonzero(~study.trial) if own else np.arange(len(as_table(table)))
-        asked = take_rows(table, rng.permutation(places)[:ASKED_ROWS])
+        self.trial_ = sampled_trial(encoded, study, rng)
+        asked = sampled_people(study, rng)
         self.asked_ = People(self._encode(asked), None if self.groups_ is None else self.groups_.codes(asked), {})
-
-    @staticmethod
-    def _sampled_trial(encoded: Floats, study: Study, places: Places) -> tuple[Floats, Places, Floats | None] | None:
-        """Return covariates, numbers of treatments and probabilities of trial rows; None if rows are dependent."""
-        if study.cluster is not None:
-            return None
-        arm = np.searchsorted(np.array(study.arms), study.treatment[places])
-        return encoded[places], arm, None if study.assignment is None else study.assignment[places]
 
     def _control_first(self) -> dict[Label, ArmEstimator]:
         """Return the arms, the control first."""
@@ -527,7 +509,7 @@ class CounterfactualIntervals(Labelled, BaseEstimator):
     def read(self, X: Table, assignment: Mapping[Label, ArrayLike] | None = None) -> People:
         """Return new rows as the arms take them: covariates as numbers, groups, and probabilities of treatments.
 
-        Rows may come in batches, so nothing is said here of groups that the trial does not have (`unseen_groups`).
+        Rows may come in batches, so nothing is said here of groups that the trial does not have (`Groups.unseen`).
         """
         group = None if self.groups_ is None else self.groups_.codes(X)
         return People(self.encode(X), group, self._checked(assignment or {}))
@@ -537,84 +519,21 @@ class CounterfactualIntervals(Labelled, BaseEstimator):
 
         They are named after the trial's column, "_" and the treatment. One of two is enough.
         """
-        if self.assignment_column_ is None:
-            return {}
-        columns = {label: f"{self.assignment_column_}_{label}" for label in self.arms_}
-        found = {label: numbers_in(table, name) for label, name in columns.items() if name in table.column_names}
-        missing = {label: name for label, name in columns.items() if label not in found}
-        if found and len(missing) == 1 and len(columns) == 2:
-            return {**found, next(iter(missing)): 1 - next(iter(found.values()))}
-        if found and missing:
-            raise ValueError(
-                f"new rows have {examples([columns[label] for label in found])} and no column "
-                f"{examples(missing.values())}: give the probabilities of all {len(columns)} treatments, or none."
-            )
-        return found
+        return probabilities_in(table, self.assignment_column_, list(self.arms_))
 
     def _groups_of(self, X: Table, stacklevel: int) -> NDArray[np.intp] | None:
         """Return the number of each row's group; warn, at the caller's caller, of rows without one."""
         if self.groups_ is None:
             return None
-        codes = self.groups_.codes(X)
-        if said := self.unseen_groups(int((codes < 0).sum()), len(codes)):
-            warnings.warn(said, InfiniteIntervalWarning, stacklevel=stacklevel + 1)
-        return codes
-
-    def unseen_groups(self, unseen: int, rows: int) -> str | None:
-        """Return a sentence on rows whose groups the trial does not have; None if there are none."""
-        if self.groups_ is None or not unseen:
-            return None
-        return (
-            f"{unseen:,} of {rows:,} rows belong to groups of {', '.join(self.groups_.columns)} that the trial does "
-            "not have: their intervals are infinite."
-        )
+        return self.groups_.codes_of_new(X, stacklevel + 1)
 
     def _checked(self, assignment: Mapping[Label, ArrayLike]) -> dict[Label, Any]:
         """Return probabilities of treatments by label; raise if the study does not use them."""
-        if assignment and "assignment" not in self.carries_:
-            raise ValueError(
-                "assignment was given for new rows, but the model was fitted without it: the trial's treatments had "
-                "the same probability for everybody. Leave it out, or fit with assignment=."
-            )
-        return dict(assignment)
+        return used_probabilities(assignment, self.carries_)
 
     def _both(self, assignment: Any, pair: tuple[Label, Label]) -> dict[Label, Any]:
         """Return the probabilities of both arms of an effect."""
-        if assignment is None or hasattr(assignment, "keys"):
-            return self._checked(assignment or {})
-        if len(self.arms_) != 2:
-            raise ValueError(
-                f"with {len(self.arms_)} treatments, assignment must be a mapping from {examples(pair)} to their "
-                "probabilities."
-            )
-        treated = np.asarray(assignment, dtype=np.float64)
-        return self._checked({pair[0]: treated, pair[1]: 1 - treated})
-
-    def _weights(self, study: Study, encoded: Floats, seed: Any) -> dict[Label, ArmWeights | None]:
-        """Return the weights of each arm's trial rows, and keep the target's rows."""
-        given = None if study.target is None or isinstance(study.target, str) else self._encode(study.target)
-        own_seed = spawn_seeds(seed, 1)[0]
-        self.target_ = target_rows(study, encoded, given, own_seed)
-        group = None if self.groups_ is None else self.groups_.codes(study.X)
-        return {
-            label: weights_of(study, label, own_seed, encoded, self.target_, group, self.groups_)
-            for label in study.arms
-        }
-
-    def _rows_by_arm(
-        self, encoded: Floats, study: Study, weights: Mapping[Label, ArmWeights | None]
-    ) -> dict[Label, tuple[Rows, Rows]]:
-        """Return each arm's observational and trial rows, with their marks."""
-        group = None if self.groups_ is None else self.groups_.codes(study.X)
-        return rows_by_arm(encoded, study, weights, group)
-
-    def _fitted_encoder(self, X: Table, learns: Booleans) -> Any:
-        """Return the encoder fitted on the rows of the mask; the kind of each column is decided by all rows."""
-        if self.encoder != "auto" and not (hasattr(self.encoder, "fit") and hasattr(self.encoder, "transform")):
-            raise ValueError(f"encoder must be 'auto' or a scikit-learn transformer, got {self.encoder!r}.")
-        encoder = TableEncoder(kinds_of(X)) if self.encoder == "auto" else clone(self.encoder)
-        with threads_for(X):
-            return encoder.fit(take_rows(X, learns))
+        return self._checked(probabilities_of_both(assignment, pair, len(self.arms_)))
 
     def encode(self, X: Table) -> Floats:
         """Return the covariates encoded as numbers, for the arms."""
@@ -622,16 +541,7 @@ class CounterfactualIntervals(Labelled, BaseEstimator):
         return self._encode(X)
 
     def _encode(self, X: Table) -> Floats:
-        try:
-            with threads_for(X):
-                return dense(self.encoder_.transform(X))
-        except ValueError as error:
-            if self.encoder == "auto":
-                raise
-            raise ValueError(
-                f"the encoder does not accept these rows: {error} It is fitted on rows that do not calibrate, and must "
-                "accept unseen values, as OneHotEncoder(handle_unknown='ignore') does."
-            ) from error
+        return encoded_by(self.encoder_, X, own=self.encoder != "auto")
 
     def _encode_new(self, X: Table, stacklevel: int) -> Floats:
         """Return the covariates as numbers; warn, at the caller's caller, if they are unlike the trial's."""
@@ -656,44 +566,23 @@ class CounterfactualIntervals(Labelled, BaseEstimator):
         rows = [np.flatnonzero(np.broadcast_to(labels == label, len(encoded))) for label in chosen]
         answers = []
         for label, index in zip(chosen, rows, strict=True):
-            self._known_arm(label)
+            check_known(label, self.arms_)
             told = self._checked({} if known is None else {label: known[index]})
             people = People(encoded[index], None if group is None else group[index], told)
             answers.append(getattr(self._arm(label), question)(self._new_rows(people, [label])[label]))
         return answers, np.argsort(np.concatenate(rows))
 
-    def _known_arm(self, label: Label) -> ArmEstimator:
-        if not isinstance(label, Hashable) or label not in self.arms_:
-            raise ValueError(f"treatment {label!r} is unknown; there are: {examples(map(repr, self.arms_), 20)}.")
-        return self.arms_[label]
-
     def _pair(self, treated: Label | None, control: Label | None) -> tuple[Label, Label]:
         """Return both labels of an effect; a control that is None is ``control_``, or the other one of two arms."""
         check_is_fitted(self)
-        labels = list(self.arms_)
-        if treated is None and len(labels) != 2:
-            raise ValueError(f"there are {len(labels)} treatments ({examples(labels)}): name treated= too.")
-        if control is None:
-            others = [label for label in labels if label != treated]
-            control = others[0] if treated == self.control_ and len(labels) == 2 else self.control_
-        if treated is None:
-            treated = next((label for label in labels if label != control), control)
-        for label in (treated, control):
-            self._known_arm(label)
-        if treated == control:
-            raise ValueError(f"treated and control must differ, got {treated!r} for both.")
-        return treated, control
+        return check_pair(treated, control, list(self.arms_), self.control_)
 
     def _warn_of_shortage(self, stacklevel: int = 3) -> None:
         """Warn once if all outcome intervals, or else all effect intervals, are infinite."""
         outcomes = {label: text for label, arm in self.arms_.items() if (text := arm._shortage())}
         for what, found in (("", outcomes), ("effect intervals, ", self.effect_.shortages())):
-            by_text: dict[str, list[str]] = {}
-            for label, text in found.items():
-                by_text.setdefault(text, []).append(str(label))
-            if by_text:
-                message = " ".join(f"treatment {' and '.join(who)}: {what}{text}" for text, who in by_text.items())
-                warnings.warn(message, InfiniteIntervalWarning, stacklevel=stacklevel)
+            if found:
+                warnings.warn(said_once(found, what), InfiniteIntervalWarning, stacklevel=stacklevel)
                 return
 
     def __sklearn_tags__(self) -> Tags:

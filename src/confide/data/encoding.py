@@ -19,12 +19,13 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
+from confide.base.threads import threads_for
 from confide.base.validation import examples, suggest
 from confide.data import kinds
-from confide.data.arrow import is_frame, read_array, read_table
+from confide.data.arrow import is_frame, read_array, read_table, take_rows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -217,6 +218,39 @@ def kinds_of(X: Table) -> dict[str, str]:
     """Return the kind of each column of a frame or an array, decided by all its rows."""
     table = X if isinstance(X, pa.Table) else as_table(X)
     return {name: kinds.decide(name, {"": table.column(name)}) for name in table.column_names}
+
+
+def fitted_encoder(encoder: Any, X: Table, learns: NDArray[np.bool_]) -> Any:
+    """Return an encoder fitted on the rows of the mask; the kind of each column is decided by all rows.
+
+    Parameters
+    ----------
+    encoder : "auto" or transformer
+        "auto": `TableEncoder`; another one is cloned.
+    X : frame or array
+        Covariates.
+    learns : (n,) boolean array
+        The rows that it learns from.
+    """
+    if encoder != "auto" and not (hasattr(encoder, "fit") and hasattr(encoder, "transform")):
+        raise ValueError(f"encoder must be 'auto' or a scikit-learn transformer, got {encoder!r}.")
+    chosen = TableEncoder(kinds_of(X)) if encoder == "auto" else clone(encoder)
+    with threads_for(X):
+        return chosen.fit(take_rows(X, learns))
+
+
+def encoded_by(encoder: Any, X: Table, *, own: bool) -> NDArray[np.float64]:
+    """Return covariates as numbers by a fitted encoder; an error says so if it is the caller's own."""
+    try:
+        with threads_for(X):
+            return dense(encoder.transform(X))
+    except ValueError as error:
+        if not own:
+            raise
+        raise ValueError(
+            f"the encoder does not accept these rows: {error} It is fitted on rows that do not calibrate, and must "
+            "accept unseen values, as OneHotEncoder(handle_unknown='ignore') does."
+        ) from error
 
 
 def numbers_in(table: pa.Table, name: str) -> NDArray[np.float64]:

@@ -20,11 +20,13 @@ from confide.base.validation import examples, suggest
 from confide.data import kinds
 from confide.data.csv_files import PLAIN, READ_BYTES, Dialect, csv_parts
 from confide.data.formats import STANDARD, format_of, naming_the_file
-from confide.data.study import Study, stack
+from confide.data.stacking import stack
 from confide.data.writing import TEXT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Generator, Iterator, Sequence
+
+    from confide.data.study import Study
 
     # A file's columns, and its rows in batches.
     Parts = tuple[pa.Schema, Iterator[pa.RecordBatch]]

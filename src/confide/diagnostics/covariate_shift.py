@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,8 @@ from scipy.stats import kstwobign
 from confide.base.validation import examples
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
 # Largest random samples: of the trial rows that are kept, and of the new rows whose distribution is compared with
@@ -234,3 +237,13 @@ def _same_distribution(trial: NDArray[np.float64], new: NDArray[np.float64]) -> 
     shares = [np.searchsorted(values, points, side="right") / len(values) for values in (trial, new)]
     distance = np.abs(shares[0] - shares[1]).max()
     return float(kstwobign.sf(distance * np.sqrt(len(trial) * len(new) / len(points))))
+
+
+def farthest_apart(target: NDArray[np.float64], trial: NDArray[np.float64], names: Sequence[str]) -> tuple[str, float]:
+    """Return the covariate by whose mean a target differs most from the trial, in the trial's standard deviations."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # a column without any value
+        apart = (np.nanmean(target, axis=0) - np.nanmean(trial, axis=0)) / np.nanstd(trial, axis=0)
+    apart = np.where(np.isfinite(apart), apart, 0.0)
+    farthest = int(np.abs(apart).argmax())
+    return names[farthest], float(apart[farthest])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Hashable
 from contextlib import contextmanager
 from dataclasses import replace
 from fractions import Fraction
@@ -23,7 +24,7 @@ from confide.methods.registry import METHODS
 from confide.methods.registry import method as method_by_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from confide.data.study import Study
     from confide.effects.base import Effect
@@ -68,6 +69,29 @@ def check_control(control: Label | None, labels: list[Label]) -> Label:
     if control not in labels:
         raise ValueError(f"control {control!r} is not a treatment; {suggest(control, labels)}")
     return labels[labels.index(control)]
+
+
+def check_known(label: Any, labels: Iterable[Label]) -> None:
+    """Raise if there is no treatment of that label."""
+    known = list(labels)
+    if not isinstance(label, Hashable) or label not in known:
+        raise ValueError(f"treatment {label!r} is unknown; there are: {examples(map(repr, known), 20)}.")
+
+
+def check_pair(treated: Label | None, control: Label | None, labels: list[Label], usual: Label) -> tuple[Label, Label]:
+    """Return both labels of an effect; a control that is None is the usual one, or the other one of two."""
+    if treated is None and len(labels) != 2:
+        raise ValueError(f"there are {len(labels)} treatments ({examples(labels)}): name treated= too.")
+    if control is None:
+        others = [label for label in labels if label != treated]
+        control = others[0] if treated == usual and len(labels) == 2 else usual
+    if treated is None:
+        treated = next((label for label in labels if label != control), control)
+    for label in (treated, control):
+        check_known(label, labels)
+    if treated == control:
+        raise ValueError(f"treated and control must differ, got {treated!r} for both.")
+    return treated, control
 
 
 def learning_rows(arm: ArmEstimator, effect: Effect, study: Study, control: Label) -> Booleans:
@@ -145,6 +169,14 @@ def point_out_two_values(arm: ArmEstimator, y: Floats) -> None:
             "can be nothing else, give outcome_values=[0, 1] (--outcome-values 0,1) to the method.",
             stacklevel=4,
         )
+
+
+def said_once(found: Mapping[Label, str], what: str) -> str:
+    """Return texts by treatment as one text: treatments of which the same is said are named together."""
+    by_text: dict[str, list[str]] = {}
+    for label, text in found.items():
+        by_text.setdefault(text, []).append(str(label))
+    return " ".join(f"treatment {' and '.join(who)}: {what}{text}" for text, who in by_text.items())
 
 
 def rows_by_arm(

@@ -183,7 +183,7 @@ def answer_file(
     total = reduce(add, counted)
     if unlike := model.population_.judge(look):
         warnings.warn(unlike, PopulationWarning, stacklevel=2)
-    if strange := model.unseen_groups(unseen, total.rows):
+    if model.groups_ is not None and (strange := model.groups_.unseen(unseen, total.rows)):
         warnings.warn(strange, InfiniteIntervalWarning, stacklevel=2)
     return total
 

@@ -117,9 +117,10 @@ class Gathered:
         if not self.held:
             raise ValueError("there are no rows to answer for; give at least one.")
         counted = reduce(add, self.counted)
+        groups = self.model.groups_
         said = {
             PopulationWarning: self.model.population_.judge(self.look),
-            InfiniteIntervalWarning: self.model.unseen_groups(self.unseen, counted.rows),
+            InfiniteIntervalWarning: None if groups is None else groups.unseen(self.unseen, counted.rows),
         }
         unlike = {category: text for category, text in said.items() if text is not None}
         for category, text in unlike.items() if warn else ():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
@@ -11,6 +12,7 @@ import numpy as np
 from confide.base.validation import examples, suggest
 from confide.data import kinds
 from confide.data.encoding import as_table
+from confide.exceptions import InfiniteIntervalWarning
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -89,6 +91,22 @@ class Groups:
             raise ValueError(f"the group column {missing[0]!r} is missing; {suggest(missing[0], table.column_names)}")
         place = {cell: number for number, cell in enumerate(self.cells)}
         return np.array([place.get(cell, -1) for cell in _values(table, self.columns, self.kinds)], dtype=np.intp)
+
+    def codes_of_new(self, X: Table, stacklevel: int) -> NDArray[np.intp]:
+        """Return `codes` of new rows; warn, so many calls above, of rows without a cell."""
+        codes = self.codes(X)
+        if said := self.unseen(int((codes < 0).sum()), len(codes)):
+            warnings.warn(said, InfiniteIntervalWarning, stacklevel=stacklevel + 1)
+        return codes
+
+    def unseen(self, without: int, rows: int) -> str | None:
+        """Return a sentence on rows without a cell; None if there are none."""
+        if not without:
+            return None
+        return (
+            f"{without:,} of {rows:,} rows belong to groups of {', '.join(self.columns)} that the trial does not have: "
+            "their intervals are infinite."
+        )
 
 
 def _values(table: pa.Table, names: Sequence[str], held: Sequence[str]) -> list[tuple[str, ...]]:

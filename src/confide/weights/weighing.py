@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -34,6 +34,11 @@ def check_together(study: Study) -> None:
             "assignment probabilities that differ between people cannot be combined with clusters: rows of a cluster "
             "depend on each other, and nothing is proved for them. Leave out one of them."
         )
+
+
+def weights_by_arm(study: Study, seed: int, *more: Any) -> dict[Label, ArmWeights | None]:
+    """Return the weights of each arm's trial rows; arguments as in `weights_of`."""
+    return {label: weights_of(study, label, seed, *more) for label in study.arms}
 
 
 def weights_of(
