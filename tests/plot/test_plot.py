@@ -229,6 +229,15 @@ def test_one_model_is_labelled_by_its_arms():
     assert ax.get_legend() is None
 
 
+def test_groups_are_named_and_bounds_drawn_at_their_mean():
+    ax = drawn(plot.coverage({"mine": [replace(ARM, group="sex = f"), replace(ARM, width=3.0)]}, alpha=0.1))
+    assert sorted(labels(ax)) == ["mine", "mine, sex = f"]
+    ax = drawn(plot.coverage([replace(ARM, width=np.inf, bound=-1.5)], alpha=0.1))
+    assert labels(ax) == ["treatment 0"]
+    assert dots(ax)[0][0] == -1.5
+    assert ax.get_xlabel() == "mean bound"
+
+
 def test_infinite_widths_stand_apart_and_refusals_are_named():
     infinite = replace(ARM, width=np.inf, infinite=0.034, coverage=1.0, high=1.0)
     found = [

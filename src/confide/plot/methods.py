@@ -29,7 +29,8 @@ def coverage(
     """Draw coverage on held-out rows against mean width, one point per method and arm, with its exact 95 % interval.
 
     Above the line at 1-α and far to the left is good. A mean width that is infinite, because one or more sets are, is
-    drawn apart at the right edge, and its label says for how many rows. Methods that refused are named below the axes.
+    drawn apart at the right edge, and its label says for how many rows. One-sided sets are drawn at their mean bound.
+    Records by group are labelled by it. Methods that refused are named below the axes.
 
     Parameters
     ----------
@@ -61,9 +62,9 @@ def coverage(
     heights = _spread([(arm.coverage - low) / (high - low) for _, arm in dots], line_height(ax))
     for (name, arm), height in zip(dots, heights, strict=True):
         colour, marker = looks[arm.treatment]
-        finite = bool(np.isfinite(arm.width))
+        finite = bool(np.isfinite(_size(arm)))
         transform = ax.transData if finite else ax.get_yaxis_transform()
-        x = arm.width if finite else AT_INFINITY
+        x = _size(arm) if finite else AT_INFINITY
         ax.errorbar(
             [x],
             [arm.coverage],
@@ -74,7 +75,8 @@ def coverage(
             elinewidth=1.2,
             transform=transform,
         )
-        text = (name or named(arm.treatment)) + (f" (∞ for {percent(arm.infinite)})" if not finite else "")
+        text = ", ".join(filter(None, [name or named(arm.treatment), arm.group]))
+        text += "" if finite else f" (∞ for {percent(arm.infinite)})"
         ax.annotate(
             text,
             (x, arm.coverage),
@@ -99,7 +101,8 @@ def coverage(
             ax.plot([], [], marker, color=colour, label=named(label))
         # Above the labels: inside it would hide something, and over the axes a title.
         ax.legend(loc="lower left", bbox_to_anchor=(1.02, 1), fontsize="small", frameon=False, borderpad=0)
-    ax.set_xlabel("\n".join(["mean width of the sets", *wrap(f"refused: {', '.join(refused)}" if refused else "", 70)]))
+    measured = "mean width of the sets" if all(arm.bound is None for _, arm in dots) else "mean bound"
+    ax.set_xlabel("\n".join([measured, *wrap(f"refused: {', '.join(refused)}" if refused else "", 70)]))
     ax.set_ylabel("coverage on held-out rows")
     return ax
 
@@ -128,13 +131,18 @@ def coverages(records: Any) -> list[Coverage]:
     return found
 
 
+def _size(arm: Coverage) -> float:
+    """Return the mean width of an arm's sets, or the mean bound if they have one end."""
+    return arm.width if arm.bound is None else arm.bound
+
+
 def _refusals(refused: list[str]) -> str:
     return f", {len(refused)} methods refused ({', '.join(refused)})" if refused else ""
 
 
 def _set_limits(ax: Axes, arms: list[Coverage], asked: float) -> None:
     """Set the axes' limits so that all bars are visible, with space for infinite widths if there are some."""
-    widths = np.array([arm.width for arm in arms])
+    widths = np.array([_size(arm) for arm in arms])
     finite = widths[np.isfinite(widths)]
     low, high = (finite.min(), finite.max()) if len(finite) else (0.0, 1.0)
     margin = 0.08 * (high - low) or 0.1 * abs(high) or 1.0
