@@ -2,6 +2,7 @@
 
 import io
 import math
+from dataclasses import replace
 
 import pytest
 from rich.console import Console
@@ -14,6 +15,7 @@ from confide.cli.text import (
     confounding_lines,
     covariate_line,
     file_lines,
+    group_parts,
     story_parts,
 )
 from confide.compare import Compared
@@ -60,6 +62,24 @@ def test_a_comparison_has_a_table_an_arm_and_a_line_a_method():
     assert next(line for line in second.splitlines() if " naive " in line).split()[-3:] == ["inf", "25%", "1.1"]
     assert "refuses" in next(line for line in first.splitlines() if " wcp " in line)
     assert comparison_notes(FOUND, "On 30% of the trial's rows")[0] == "wcp refuses: it needs observational rows."
+
+
+def test_a_reason_that_several_methods_give_is_said_once():
+    refusing = [Compared(name, "", [], {}, f"{name} takes no groups.") for name in ("wcp", "wtcp-dr")]
+    assert comparison_notes([*FOUND[:1], *refusing], "")[0] == "wcp, wtcp-dr refuse: wcp takes no groups."
+
+
+def test_coverage_by_group_has_a_line_a_group_and_an_arm():
+    arms = [replace(coverage(label, 0.8, 12.3456), group=f"[sex] = {sex}") for label in (0, 1) for sex in "fm"]
+    found = Compared("naive", "", arms[:1], {}, by_group=arms)
+    (table,) = group_parts(found, 0.1, ["[sex]"])
+    text = shown(table, width=80)
+    assert "Coverage by [sex]: 90 % intervals of naive on held-out trial rows" in text
+    lines = [line.split() for line in text.splitlines() if " = " in line]
+    assert [line[2:4] for line in lines] == [["f", "0"], ["m", "0"], ["f", "1"], ["m", "1"]]
+    assert lines[0] == ["[sex]", "=", "f", "0", "50", "0.80", "0.70", "to", "0.85", "12.35"]
+    (told,) = group_parts(Compared("naive", "", [], {}, "too few rows [of it]."), 0.1, ["sex"])
+    assert shown(told) == "Coverage by sex is not shown: too few rows [of it].\n"
 
 
 def test_a_comparison_fits_a_terminal():

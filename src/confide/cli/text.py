@@ -116,7 +116,7 @@ def _rows(worth: float) -> str:
 def comparison_notes(found: list[Compared], held_out: str) -> list[str]:
     """Return the notes that belong to the table of a comparison; ``held_out`` says on which rows."""
     return [
-        *(f"{each.method} refuses: {each.refused}" for each in found if each.refused is not None),
+        *_refusals(found),
         f"{held_out}, which no method saw.",
         (
             "n_eff: the effective sample size of calibration, in two-stage methods the smaller one. If it is small, a "
@@ -126,6 +126,18 @@ def comparison_notes(found: list[Compared], held_out: str) -> list[str]:
             "If you choose by this table, measure the winner's coverage on other rows: prefer a promise, as listed by "
             "`confide methods`."
         ),
+    ]
+
+
+def _refusals(found: list[Compared]) -> list[str]:
+    """Return why methods refuse; a reason that several give, each with its own name, once."""
+    reasons: dict[str, dict[str, str]] = {}
+    for each in found:
+        if each.refused is not None:
+            reasons.setdefault(each.refused.removeprefix(f"{each.method} "), {})[each.method] = each.refused
+    return [
+        f"{', '.join(said)} {'refuses' if len(said) == 1 else 'refuse'}: {next(iter(said.values()))}"
+        for said in reasons.values()
     ]
 
 
