@@ -2,6 +2,7 @@
 
 import hashlib
 import re
+import warnings
 import zipfile
 from pathlib import Path
 
@@ -11,7 +12,8 @@ import pytest
 from hatchling.builders.wheel import WheelBuilder
 
 import confide.report
-from confide import METHODS, WSCPDR, Naive, Transfer
+from confide import METHODS, WSCPDR, CounterfactualIntervals, Naive, Study, Transfer
+from confide.exceptions import InfiniteIntervalWarning
 from confide.methods.promise import ASSUMPTIONS
 from confide.models.preprocessing import ridge_on_splines
 from confide.report import individuals, packed_intervals, page, write_report
@@ -134,6 +136,48 @@ def test_it_says_what_is_assumed(tmp_path, model):
     assert ASSUMPTIONS in said.replace("&#39;", "'")
     assert "They also assume that the method and its level were chosen before looking at these outcomes." in said
     assert "For whomnew people from the trial's population" in said.replace("&#39;", "'")
+
+
+def test_it_says_for_whom(tmp_path, monkeypatch):
+    monkeypatch.setattr("confide.report.evidence.hidden_confounding_test", lambda *_, **__: [])  # it takes its time
+    path = tmp_path / "report.html"
+    study = study_of()
+    model = CounterfactualIntervals("transfer", base="ridge", alpha=0.3, groups="town", gamma=1.5, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", InfiniteIntervalWarning)  # some towns are small
+        model.fit(study)
+        write_report(path, model, new_patients(10), study=study, methods=[])
+    said = text_of(path).replace("&#39;", "'").replace("&#34;", '"')
+    assert "70 % intervals are requested; they are computed at α/1.5" in said
+    assert f"For whom{model.whom_.people}" in said
+    assert model.whom_.assumptions in said
+    assert "picked by its intervals, or by its covariates other than town." in said
+    assert "Promised for an effect≥ 70 %, because each of its two steps is taken at 0.1 (bonferroni)" in said
+    for town in ("town = North, upper", 'town = the "South"', "town = Öst"):
+        assert said.count(town) == 2
+
+
+def test_it_has_the_test_of_randomisation(tmp_path):
+    """A trial whose lot favoured older people, and does not say so."""
+    path = tmp_path / "report.html"
+    study = study_of()
+    old = study.X["age"].fill_null(50.0).to_numpy() > 50
+    labels = np.where(study.trial, np.where(old, "drug", "placebo"), study.treatment)
+    labels[np.flatnonzero(study.trial)[:20]] = study.treatment[np.flatnonzero(study.trial)[:20]]
+    model = fitted(study=Study(study.X, study.y, labels, study.trial))
+    write_report(path, model, new_patients(10))
+    assert "Treatment in the trial depends on covariates more than chance allows" in text_of(path)
+
+
+def test_it_says_how_far_the_target_is(tmp_path):
+    path = tmp_path / "report.html"
+    study = study_of()
+    model = CounterfactualIntervals("transfer", base="ridge", alpha=0.3, random_state=0)
+    model.fit(study.X, study.y, study.treatment, study.trial, target="observational")
+    write_report(path, model, new_patients(10))
+    said = text_of(path).replace("&#39;", "'")
+    assert "For whompeople of the target population" in said
+    assert "The target differs from the trial most by" in said
 
 
 def test_more_rows_than_a_page_holds(tmp_path, model, monkeypatch):
