@@ -43,6 +43,7 @@ from confide.cli.console import (
     notes,
     print_answered,
     print_json,
+    print_participants,
     progress,
     waiting,
 )
@@ -76,6 +77,9 @@ def run(
     out: Annotated[str, typer.Option(help="Output file for the intervals: CSV, Parquet or Arrow; - is stdout.")] = "-",
     save: Annotated[str | None, typer.Option(help="Save the fitted model to this file.")] = None,
     report: Annotated[str | None, typer.Option(help="Write a page with all answers, and why to trust them.")] = None,
+    participants: Annotated[
+        str | None, typer.Option(help="Write the effects of the trial's own people, whose outcome is known, here.")
+    ] = None,
     lower_is_better: LowerIsBetter = False,
     control: Control = None,
     outcome_values: Annotated[
@@ -97,8 +101,12 @@ def run(
     answering = predict is not None
     whom = ForWhom(assignment, cluster, target, group, gamma, side)
     inputs = observational, trial, predict, whom.file
-    _check_asked(predict, out, save, report, lower_is_better=lower_is_better)
-    check_outputs(out if answering else None, save, report, as_json=as_json, inputs=inputs)
+    _check_asked(predict, out, save, report, participants, lower_is_better=lower_is_better)
+    check_outputs(out if answering else None, save, report, participants, as_json=as_json, inputs=inputs)
+    if participants is not None and trial == "-":
+        raise typer.BadParameter(
+            "--participants reads the trial's file twice: name a file, not standard input."
+        )
     check_one_standard_input(*inputs)
     dialect = dialect_of(sep, decimal, encoding)
     bounds = {"outcome_values": _numbers(outcome_values), "outcome_range": _numbers(outcome_range)}
@@ -120,13 +128,14 @@ def run(
         answered, individuals = None, None
         if predict is not None:
             answered, individuals = _answer(model, predict, out, None, dialect, keep=report is not None)
+        effects = None if participants is None else _participants(model, study, trial, participants, dialect)
         if save is not None:
             model.save(save)
         if report is not None and individuals is not None:
             _write(report, model, individuals, study, None, seed, lower_is_better=lower_is_better)
     if as_json:
         record = {"summary": summary, "arms": model.diagnostics_, "answered": answered, "saved": save, "report": report}
-        print_json(record)
+        print_json({**record, "participants": effects})
         return
     from confide.cli.text import covariate_line
 
@@ -134,6 +143,8 @@ def run(
     typer.echo(f"{covariate_line(model.encoder_.columns_)}\n\n{summary}", file=screen)
     if answered is not None:
         print_answered(answered, out, screen)
+    if effects is not None:
+        print_participants(effects, str(participants), screen)
     if report is not None:
         typer.echo(f"\nReport: {report}, to be opened in a browser.", file=screen)
     if save is not None:
@@ -231,10 +242,18 @@ def report(
         print_answered(answered, out, sys.stdout)
 
 
-def _check_asked(predict: str | None, out: str, save: str | None, report: str | None, *, lower_is_better: bool) -> None:
+def _check_asked(
+    predict: str | None,
+    out: str,
+    save: str | None,
+    report: str | None,
+    participants: str | None,
+    *,
+    lower_is_better: bool,
+) -> None:
     """Raise for options of `run` that would give no output."""
-    if predict is None and save is None:
-        raise typer.BadParameter("give --predict, --save or both: otherwise there is no output.")
+    if predict is None and save is None and participants is None:
+        raise typer.BadParameter("give --predict, --save or --participants: otherwise there is no output.")
     if out != "-" and predict is None:
         raise typer.BadParameter("--out needs --predict: there are no rows to answer for.")
     if report is not None and predict is None:
@@ -284,6 +303,28 @@ def _write(
             evidence = Evidence.of(model, study, seed, report_progress=advance)
     with waiting("writing the report"):
         write_page(path, model, individuals, evidence, control=control, lower_is_better=lower_is_better)
+
+
+def _participants(
+    model: CounterfactualIntervals, study: Study, source: str, out: str, dialect: Dialect
+) -> dict[str, dict[str, int]]:
+    """Write the effects of the trial's people; return, by pair, on which side of 0 their intervals are."""
+    from confide.predict.answer import contrasts
+    from confide.predict.participants import write_participants
+
+    found = write_participants(model, study, source, out, dialect=dialect)
+    counted = {}
+    for treated, control in contrasts(model):
+        name = f"effect_{treated}_vs_{control}"
+        lower, upper = (found[f"{name}_{end}"].drop_null().to_numpy() for end in ("lower", "upper"))
+        above, below = int((lower > 0).sum()), int((upper < 0).sum())
+        counted[f"{treated} vs {control}"] = {
+            "rows": len(lower),
+            "above": above,
+            "below": below,
+            "neither": len(lower) - above - below,
+        }
+    return counted
 
 
 def _numbers(text: str | None) -> list[float] | None:

@@ -18,6 +18,7 @@ def check_outputs(
     out: str | None = None,
     save: str | None = None,
     report: str | None = None,
+    participants: str | None = None,
     *,
     as_json: bool = False,
     inputs: Sequence[str | None] = (),
@@ -27,15 +28,22 @@ def check_outputs(
 
     from confide.data.formats import STANDARD, format_of
 
-    if out is not None:
-        format_of(out)
+    for table in filter(None, (out, participants)):
+        format_of(table)
+    if participants == STANDARD:
+        raise typer.BadParameter("--participants needs a file to write to.")
     if as_json and out == STANDARD:
         raise typer.BadParameter("--json and the intervals cannot both go to standard output: name a file with --out.")
     if report is not None and Path(report).suffix.lower() not in (".html", ".htm"):
         raise ValueError(f"{report}: a report is a page; give it a name that ends in .html.")
     read = {os.path.realpath(path) for path in inputs if path is not None and path != STANDARD}
     taken: dict[str, str] = {}
-    for what, path in (("the intervals", out), ("the model", save), ("the report", report)):
+    for what, path in (
+        ("the intervals", out),
+        ("the model", save),
+        ("the report", report),
+        ("participants' effects", participants),
+    ):
         if path is None or path == STANDARD:
             continue
         real, target = os.path.realpath(path), Path(path)
@@ -70,6 +78,17 @@ def print_answered(answered: Any, out: str, screen: Any) -> None:
         )
     if any(sides["above"] or sides["below"] for sides in answered.signs.values()):
         typer.echo("The promise is for all rows together, not for those picked by their intervals.", file=screen)
+
+
+def print_participants(effects: dict[str, dict[str, int]], out: str, screen: Any) -> None:
+    """Print on which side of 0 the intervals of the trial's people are."""
+    typer.echo(f"\nThe trial's own people, whose outcome under one treatment is known: effects in {out}.", file=screen)
+    for pair, counts in effects.items():
+        typer.echo(
+            f"Effect of {pair.replace(' vs ', ' against ')} for {counts['rows']:,}: its interval is above 0 for "
+            f"{counts['above']:,}, below 0 for {counts['below']:,}, neither for {counts['neither']:,}.",
+            file=screen,
+        )
 
 
 @contextmanager

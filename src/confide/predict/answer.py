@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from confide.typing import Floats, Label
     from confide.weights.people import People
 
+# What the columns of a point and of the ends of its interval end with.
+ENDS = ("", "_lower", "_upper")
+
 
 @dataclass(frozen=True)
 class Answer:
@@ -36,9 +39,13 @@ class Answer:
 
 def answer_columns(model: CounterfactualIntervals, control: Label | None = None) -> list[str]:
     """Return the names of the columns that `answer` gives."""
-    names = [f"y_{label}" for label in model.arms_]
-    names += [f"effect_{treated}_vs_{against}" for treated, against in contrasts(model, control)]
-    return [f"{name}{end}" for name in names for end in ("", "_lower", "_upper")]
+    outcomes = [f"y_{label}{end}" for label in model.arms_ for end in ENDS]
+    return outcomes + effect_columns(model, control)
+
+
+def effect_columns(model: CounterfactualIntervals, control: Label | None = None) -> list[str]:
+    """Return the names of the columns of effects."""
+    return [f"effect_{treated}_vs_{against}{end}" for treated, against in contrasts(model, control) for end in ENDS]
 
 
 def contrasts(model: CounterfactualIntervals, control: Label | None = None) -> list[tuple[Label, Label]]:
@@ -68,7 +75,11 @@ def answer(model: CounterfactualIntervals, people: People, control: Label | None
 
 def beside(carried: pa.Schema, model: CounterfactualIntervals, control: Label | None = None) -> pa.Schema:
     """Return the schema of an output: the input's own columns, then the answers; raise if names collide."""
-    names = answer_columns(model, control)
+    return with_columns(carried, answer_columns(model, control))
+
+
+def with_columns(carried: pa.Schema, names: list[str]) -> pa.Schema:
+    """Return the schema of the input's own columns, then of columns of numbers; raise if names collide."""
     twice = [name for name in carried.names if name in names]
     if twice:
         raise ValueError(f"the input has columns that the answers need: {examples(twice)}. Rename them.")

@@ -1,0 +1,70 @@
+"""Effects of the trial's own people, whose outcome under one treatment is known, written beside the trial's file."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from confide.data.arrow import take_rows
+from confide.data.csv_files import PLAIN, Dialect
+from confide.data.files import read_batches
+from confide.data.writing import writing
+from confide.predict.answer import contrasts, effect_columns, with_columns
+
+if TYPE_CHECKING:
+    from confide.data.study import Study
+    from confide.model import CounterfactualIntervals
+    from confide.typing import Floats, Label
+
+
+def participant_table(model: CounterfactualIntervals, study: Study, control: Label | None = None) -> pa.Table:
+    """Return points and intervals for the effects of the trial's rows, in their order.
+
+    Columns are ``effect_<a>_vs_<b>`` and its ends for each treatment a against the control, b. People who received
+    neither of the two have missing values.
+    """
+    mine = np.flatnonzero(study.trial)
+    treatment, y = study.treatment[mine], study.y[mine]
+    found: list[Floats] = []
+    for treated, against in contrasts(model, control):
+        known = np.flatnonzero((treatment == treated) | (treatment == against))
+        received, outcome = treatment[known], y[known]
+        X = take_rows(study.X, mine[known])
+        chance = None
+        if study.assignment is not None and "assignment" in model.carries_ and len(model.arms_) == 2:
+            own = study.assignment[mine[known]]
+            chance = np.where(received == treated, own, 1 - own)
+        intervals = model.predict_effect_interval(
+            X, treated, against, assignment=chance, received=received, outcome=outcome
+        )
+        other = np.where(received == treated, model.predict(X, against), model.predict(X, treated))
+        point = np.where(received == treated, outcome - other, other - outcome)
+        for values in (point, *intervals):
+            column = np.full(len(mine), np.nan)
+            column[known] = values
+            found.append(column)
+    return pa.table([pa.array(each, from_pandas=True) for each in found], names=effect_columns(model, control))
+
+
+def write_participants(
+    model: CounterfactualIntervals,
+    study: Study,
+    source: str,
+    out: str,
+    *,
+    control: Label | None = None,
+    dialect: Dialect = PLAIN,
+) -> pa.Table:
+    """Write the trial's file with the effects of its people beside its own columns; return the effects."""
+    found = participant_table(model, study, control)
+    with closing(read_batches(source, dialect)) as batches:
+        first = next(batches)
+        schema = with_columns(first.carried.schema, found.column_names)
+        with writing(out, schema) as sink:
+            for batch in (first, *batches):
+                effects = found.slice(batch.start, len(batch.carried))
+                sink.write_table(pa.table([*batch.carried.columns, *effects.columns], schema=schema))
+    return found
