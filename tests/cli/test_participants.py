@@ -4,16 +4,24 @@ import json
 
 import numpy as np
 import pyarrow as pa
+import pytest
 
 from commands import STUDY, write
 from confide import CounterfactualIntervals
+from confide.data.arrow import take_rows
 from confide.data.files import read_file, read_study
 from tables import people
 
 ASKED = [*STUDY, "--base", "ridge", "--alpha", "0.3", "--method", "transfer"]
 
 
-def test_the_file_has_the_trials_own_columns_and_the_effects_as_in_python(confide, folder):
+@pytest.fixture(autouse=True)
+def files(folder):
+    """The files of the study, in the current folder."""
+    return folder
+
+
+def test_the_file_has_the_trials_own_columns_and_the_effects_as_in_python(confide):
     table = people(240, 1)
     age = table["age"].fill_null(50.0).to_numpy()
     chance = np.where(age > 50, 0.6, 0.4)
@@ -24,15 +32,13 @@ def test_the_file_has_the_trials_own_columns_and_the_effects_as_in_python(confid
     assert "The trial's own people" in out
     written, trial = read_file("own.csv"), read_file("trial.csv")
     assert written.select(trial.column_names).equals(trial)
-    treatment, outcome = STUDY[STUDY.index("--treatment") + 1], STUDY[STUDY.index("--outcome") + 1]
-    identifiers = [STUDY[STUDY.index("--id") + 1]] if "--id" in STUDY else []
-    study = read_study(str(folder / "observational.csv"), "trial.csv", treatment, outcome, identifiers, assignment="p")
+    study = read_study("obs.csv", "trial.csv", "t", "y", ["who"], assignment="p")
     model = CounterfactualIntervals("transfer", base="ridge", alpha=0.3, random_state=0).fit(study)
     mine = np.flatnonzero(study.trial)
     received, own = study.treatment[mine], study.assignment[mine]
     treated = next(label for label in model.arms_ if label != model.control_)
     found = model.predict_effect_interval(
-        study.X[mine.tolist()] if not hasattr(study.X, "take") else study.X.take(mine),
+        take_rows(study.X, mine),
         received=received,
         outcome=study.y[mine],
         assignment=np.where(received == treated, own, 1 - own),
