@@ -95,14 +95,15 @@ def randomisation_test(
     spread = np.sqrt(np.maximum((stated * (1 - stated)).T @ features**2, 1e-300))
 
     def imbalance(drawn: NDArray[np.float64]) -> NDArray[np.float64]:
-        return np.asarray(np.einsum("rna,nf->raf", drawn - stated, features) / spread)
+        return np.asarray((drawn - stated).transpose(0, 2, 1) @ features / spread)
 
     seen = imbalance(received[None])[0]
     larger = 0
     for begin in range(0, DRAWS, DRAWS_AT_ONCE):
         count = min(DRAWS_AT_ONCE, DRAWS - begin)
         if assignment is None:
-            drawn = np.stack([received[rng.permutation(len(received))] for _ in range(count)])
+            shuffled = rng.permuted(np.tile(treatment, (count, 1)), axis=1)
+            drawn = (shuffled[:, :, None] == arms).astype(np.float64)
         else:
             first = rng.random((count, len(stated))) < stated[:, 0]
             drawn = np.stack([first, ~first], axis=2).astype(np.float64)
