@@ -26,6 +26,7 @@ BENCHMARKS = (
     "permutation",
     "persistence",
     "prognostic",
+    "whom",
     "scores",
     "stream",
     "kernel_ratio",
