@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow test-docs test-paper test-long test-versions test-package lint format bench study-methods study-default study-ratios study-confounding study-misses study-theorem study-attacks study-population study-whom reproduction-page benchmarks-page pictures rooms promises docs docs-serve lock clean
+.PHONY: help setup demo test test-slow test-docs test-paper test-long test-versions test-package lint format bench study-methods study-default study-ratios study-confounding study-misses study-theorem study-attacks study-population study-whom study-randomisation reproduction-page benchmarks-page pictures rooms promises docs docs-serve lock clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*?## ' $(MAKEFILE_LIST) | awk -F ':.*?## ' '{printf "  make %-17s %s\n", $$1, $$2}'
@@ -90,6 +90,9 @@ study-population: $(READY) ## docs/population.md: how often new rows are called 
 
 study-whom: $(READY) ## docs/whom.md: coverage for other people than the trial's, with weights and without (most of an hour)
 	$(BIN)/python -m studies whom --seeds 100
+
+study-randomisation: $(READY) ## docs/randomisation.md: size and power of the test of randomisation (ten minutes)
+	$(BIN)/python -m studies randomisation --seeds 1000
 
 reproduction-page: $(READY) ## docs/reproduction.md from its CSV files; FROM=folder takes them from `confide reproduce all`
 	$(BIN)/python scripts/reproduction.py $(if $(FROM),--from $(FROM))

@@ -27,7 +27,7 @@ from confide.paper import theorem_cases
 from confide.paper.published import published
 from confide.paper.theorem import check_claim
 from confide.ratio import RATIOS
-from studies import attacks_study, default_study, population_study, whom_study
+from studies import attacks_study, default_study, population_study, randomisation_study, whom_study
 from studies.confounding import Rejection, repeat_test
 from studies.coverage import Result, repeat_synthetic
 from studies.default_cells import CELLS
@@ -438,6 +438,17 @@ def whom_page() -> str:
     return whom_study.page(read_csv("whom.csv"))
 
 
+def randomisation(seeds: int, jobs: int, only: list[str]) -> None:
+    """Count rejections of the test of randomisation, in every case or only in those named."""
+    kept = [row for row in read_csv("randomisation.csv") if row["case"] not in only] if only else []
+    write_csv("randomisation.csv", kept + randomisation_study.run(seeds, jobs, only))
+
+
+def randomisation_page() -> str:
+    """Return the page made from the counts."""
+    return randomisation_study.page(read_csv("randomisation.csv"))
+
+
 def write_csv(name: str, rows: list[dict[str, Any]]) -> None:
     """Write the repetitions."""
     write_rows(DOCS / name, rows, list(rows[0]))
@@ -463,6 +474,7 @@ STUDIES = {
     "attacks": (attacks, attacks_page),
     "population": (population, population_page),
     "whom": (whom, whom_page),
+    "randomisation": (randomisation, randomisation_page),
 }
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ from confide.diagnostics.advice import CLEAR_GAIN, FEW_ROWS, LITTLE_OVERLAP
 from confide.diagnostics.confounding_test import LEAST_ROWS
 from confide.diagnostics.records import ASKED_ROWS, SAMPLE_ROWS
 from pages import ROOT, blocks, commands, is_run, run_page, shows, targets
+from studies.__main__ import STUDIES
 
 pytestmark = pytest.mark.docs
 
@@ -87,7 +88,7 @@ def test_what_scripts_write_into_pages_is_up_to_date(script):
 
 def test_the_pages_of_studies_are_those_of_their_csv():
     """No cell was typed by hand."""
-    for study in ("methods", "default", "ratios", "confounding", "misses", "theorem", "attacks", "population", "whom"):
+    for study in STUDIES:
         command = [sys.executable, "-m", "studies", study, "--check"]
         done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
         assert done.returncode == 0, done.stderr

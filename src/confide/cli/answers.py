@@ -104,9 +104,7 @@ def run(
     _check_asked(predict, out, save, report, participants, lower_is_better=lower_is_better)
     check_outputs(out if answering else None, save, report, participants, as_json=as_json, inputs=inputs)
     if participants is not None and trial == "-":
-        raise typer.BadParameter(
-            "--participants reads the trial's file twice: name a file, not standard input."
-        )
+        raise typer.BadParameter("--participants reads the trial's file twice: name a file, not standard input.")
     check_one_standard_input(*inputs)
     dialect = dialect_of(sep, decimal, encoding)
     bounds = {"outcome_values": _numbers(outcome_values), "outcome_range": _numbers(outcome_range)}
