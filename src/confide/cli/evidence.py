@@ -94,7 +94,7 @@ def compare(
     typer.echo("\n".join(comparison_notes(found, held_out_rows(study))))
 
 
-@app.command(short_help="Overlap, weights, hidden confounding.")
+@app.command(short_help="Balance, overlap, weights, hidden confounding.")
 def diagnose(
     observational: Observational,
     trial: Trial,
@@ -120,11 +120,12 @@ def diagnose(
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
-    """Overlap, effective sample size and a test for hidden confounding, in words; with --group, coverage by group."""
+    """Balance, flow of rows, overlap, effective sample size and a test for hidden confounding; coverage by group."""
     whom = ForWhom(assignment, cluster, target, group, gamma, side)
     check_one_standard_input(observational, trial, whom.file)
     dialect = dialect_of(sep, decimal, encoding)
     from confide.compare import on_held_out
+    from confide.diagnostics import balance, row_flow
     from confide.diagnostics.confounding_test import hidden_confounding_test
 
     with notes():
@@ -132,6 +133,7 @@ def diagnose(
         model = fitted(study, method, alpha, seed, whom, base=base, control=control, conformity_score=conformity_score)
         with waiting("computing the diagnostics"):
             summary = model.summary()
+            balanced, flow = balance(study, control=model.control_), row_flow(model, study)
         with waiting("testing for hidden confounding"):
             tests = hidden_confounding_test(study.X, study.y, study.treatment, study.trial, random_state=seed)
         held_out = None
@@ -140,10 +142,12 @@ def diagnose(
                 held_out = on_held_out(model, study, seed, group)
     if as_json:
         found = {"arms": model.diagnostics_, "hidden_confounding": tests, "randomisation": model.randomisation_}
-        print_json({"summary": summary, **found, "held_out": held_out})
+        print_json({"summary": summary, "balance": balanced, "flow": flow, **found, "held_out": held_out})
         return
+    from confide.cli.balance_text import print_balance_and_flow
     from confide.cli.text import confounding_lines, console, group_parts
 
+    print_balance_and_flow(balanced, flow, clustered=study.cluster is not None)
     typer.echo(summary)
     if held_out is not None:
         typer.echo()

@@ -216,16 +216,24 @@ class ArmLearner(RegressorMixin, BaseEstimator, ABC):
         if len(trial) < LEAST_ROWS:
             raise RefusalError(f"an arm needs at least {LEAST_ROWS} rows, got n_samples={len(trial)}.")
         self._check_needed(trial)
+        return self._parts(self._learns_from(int((~trial).sum())), trial, cluster)
+
+    def _fitting_rows(self, trial: Booleans, cluster: Places | None = None) -> Booleans:
+        """Return a mask of the arm's rows that something is fitted on; other arguments as in `_learning_rows`."""
+        return self._parts(self._fits_on(int((~trial).sum())), trial, cluster)
+
+    def _parts(self, parts: tuple[str, ...], trial: Booleans, cluster: Places | None) -> Booleans:
+        """Return a mask of the arm's rows in these parts, named as in `_learns_from`."""
         places = {"trial": np.flatnonzero(trial), "observational": np.flatnonzero(~trial)}
         shares = dict(zip(("observational", "trial"), check_shares(self.calibration), strict=True))
         split_seed = spawn_seeds(self.random_state, 3)[0]
-        learns = np.zeros(len(trial), dtype=bool)
-        for part in self._learns_from(len(places["observational"])):
+        chosen = np.zeros(len(trial), dtype=bool)
+        for part in parts:
             source, _, only_fit = part.partition(" ")
             mine = places[source]
             clusters = cluster if source == "trial" else None
-            learns[mine[split_places(len(mine), shares[source], split_seed, clusters)[0]] if only_fit else mine] = True
-        return learns
+            chosen[mine[split_places(len(mine), shares[source], split_seed, clusters)[0]] if only_fit else mine] = True
+        return chosen
 
     @abstractmethod
     def _learns_from(self, observational: int) -> tuple[str, ...]:
@@ -233,6 +241,10 @@ class ArmLearner(RegressorMixin, BaseEstimator, ABC):
 
         A part is a source, "trial" or "observational", or its fit rows, "trial fit" or "observational fit".
         """
+
+    def _fits_on(self, observational: int) -> tuple[str, ...]:
+        """Return the parts of the arm that a base model, a ratio or ends are fitted on, named as in `_learns_from`."""
+        return self._learns_from(observational)
 
     def _learns_from_trial(self, arm: Arm) -> bool:
         """Return whether the arm learns anything from trial rows other than how they rank."""

@@ -133,6 +133,10 @@ class WSCPDR(ArmEstimator):
     def _learns_from(self, observational: int) -> tuple[str, ...]:  # noqa: ARG002
         return ("observational fit", "trial fit")
 
+    def _fits_on(self, observational: int) -> tuple[str, ...]:  # noqa: ARG002
+        every_row = "observational" if self.refit else "observational fit"
+        return (every_row, "trial fit" if self._form() != "inexact" else "trial")
+
     def _fit(self, arm: Arm) -> None:
         if self.target not in TARGETS:
             raise ValueError(f"target={self.target!r} is unknown; {suggest(self.target, TARGETS)}")

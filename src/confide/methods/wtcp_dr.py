@@ -125,6 +125,10 @@ class WTCPDR(Weighted):
         every_row_calibrates = self.refit and self.ratio_rows == "all"
         return ("trial",) if every_row_calibrates else ("observational fit",)
 
+    def _fits_on(self, observational: int) -> tuple[str, ...]:  # noqa: ARG002
+        every_row = self.refit or self.ratio_rows == "all"
+        return ("observational" if every_row else "observational fit", "trial")
+
     def _fit(self, arm: Arm) -> None:
         if self.tolerance is not None and not (isinstance(self.tolerance, Real) and self.tolerance > 0):
             raise ValueError(f"tolerance must be a positive number, got {self.tolerance!r}.")
