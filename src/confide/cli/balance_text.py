@@ -12,7 +12,7 @@ from rich.table import Table
 from confide.cli.text import console
 
 if TYPE_CHECKING:
-    from confide.diagnostics.balance import Balance
+    from confide.diagnostics.covariate_balance import Balance
     from confide.diagnostics.flow import RowFlow
 
 # The largest differences of each comparison that are shown.
@@ -27,15 +27,15 @@ def print_balance_and_flow(balance: list[Balance], flow: list[RowFlow], *, clust
 
 def balance_parts(found: list[Balance], *, clustered: bool = False) -> list[Any]:
     """Return, comparison by comparison, how many covariates are beyond the customary line, and the largest of them."""
-    from confide.diagnostics.balance import CUSTOMARY
+    from confide.diagnostics.covariate_balance import CUSTOMARY
 
     parts: list[Any] = ["Covariate balance: standardised mean differences (SMD)"]
     for comparison in dict.fromkeys(each.comparison for each in found):
         mine = [each for each in found if each.comparison == comparison]
         beyond = sorted((each for each in mine if abs(each.smd) > CUSTOMARY), key=lambda each: -abs(each.smd))
-        parts.append(Padding(_sentence(mine, beyond, clustered=clustered), (0, 0, 0, 2)))
+        parts.append(Padding(_sentence(mine, beyond, clustered=clustered), (0, 0, 0, 2), expand=False))
         if beyond:
-            parts.append(Padding(_largest(beyond[:SHOWN]), (0, 0, 0, 4)))
+            parts.append(Padding(_largest(beyond[:SHOWN]), (0, 0, 0, 4), expand=False))
         if len(beyond) > SHOWN:
             parts.append(f"    and {len(beyond) - SHOWN} more: --json has all, confide.plot.love_plot draws them")
     return parts
@@ -43,7 +43,7 @@ def balance_parts(found: list[Balance], *, clustered: bool = False) -> list[Any]
 
 def _sentence(mine: list[Balance], beyond: list[Balance], *, clustered: bool) -> str:
     """Return how many covariates of a comparison are beyond the customary line, and how far chance alone goes."""
-    from confide.diagnostics.balance import CUSTOMARY
+    from confide.diagnostics.covariate_balance import CUSTOMARY
 
     first, second = mine[0].rows
     columns, far = len({each.column for each in mine}), len({each.column for each in beyond})

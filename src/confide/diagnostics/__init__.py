@@ -1,9 +1,9 @@
 """Diagnostics: what to check before trusting a fitted model."""
 
 from confide.conformal.quantile import effective_sample_size
-from confide.diagnostics.balance import Balance, balance
 from confide.diagnostics.confounding_test import ConfoundingTest, hidden_confounding_test
 from confide.diagnostics.correlation import AtCorrelation, correlation_curve
+from confide.diagnostics.covariate_balance import Balance, balance
 from confide.diagnostics.coverage import Coverage, coverage_by_alpha, coverage_report
 from confide.diagnostics.flow import RowFlow, row_flow
 from confide.diagnostics.records import ArmDiagnostics

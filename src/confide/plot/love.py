@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from confide.diagnostics.balance import CUSTOMARY, Balance
+from confide.diagnostics.covariate_balance import CUSTOMARY, Balance
 from confide.plot.canvas import axes_or_new
 from confide.plot.style import COLOURS, DARK, GREY, MARKERS, SIZE
 

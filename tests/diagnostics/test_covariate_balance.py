@@ -10,7 +10,7 @@ import pytest
 
 from confide import Study, stack
 from confide.diagnostics import Balance, balance
-from confide.diagnostics.balance import CUSTOMARY, LEVELS
+from confide.diagnostics.covariate_balance import CUSTOMARY, LEVELS
 
 ARMS, TABLES, NEW = "trial: 1 against 0", "trial against observational", "new rows against trial"
 
