@@ -40,6 +40,14 @@ def test_weighted_differences_have_a_column_and_clusters_a_word(capsys):
     assert "and more between clusters" in " ".join(out.split())
 
 
+def test_what_only_weighting_unbalances_is_shown_too(capsys):
+    out = printed(capsys, [record("age", 0.02, -0.5), record("sex", 0.3, 0.01), record("town", 0.0, 0.0)])
+    assert "1 of 3 covariates differ by more than 0.1, 1 after weighting; chance" in " ".join(out.split())
+    shown = [line.split()[0] for line in out.splitlines() if line.startswith("    ") and line.strip()]
+    assert shown[:3] == ["covariate", "age", "sex"]
+    assert "town" not in shown
+
+
 def test_of_many_the_ten_largest_are_shown(capsys):
     out = printed(capsys, [record(f"x{number}", 0.2 + number / 100) for number in range(14)])
     assert "x4 " in out

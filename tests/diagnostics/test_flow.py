@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LinearRegression
 
-from confide import CounterfactualIntervals, Study
+from confide import WTCPDR, CounterfactualIntervals, Study
 from confide import method as method_by_name
 from confide.diagnostics import RowFlow, row_flow
 from confide.exceptions import TrialAloneWarning
+from confide.ratio import OracleRatio
 from helpers import study_arrays
 
 STAGES = ("read", "fitting", "calibrating", "not used")
@@ -112,3 +113,15 @@ def test_another_study_is_refused():
     model = CounterfactualIntervals("naive", base="ridge", alpha=0.4, random_state=0).fit(study())
     with pytest.raises(ValueError, match="fitted on other rows than these"):
         row_flow(model, study(m=42))
+
+
+@pytest.mark.parametrize(("ratio_rows", "share"), [("fit", 0.5), ("all", 1)])
+def test_with_refits_a_row_is_fitted_on_and_calibrates(ratio_rows, share):
+    rows = study(n=60, m=20)
+    ratio = OracleRatio(lambda each: np.ones(len(each)))
+    arm = WTCPDR(base=LinearRegression(), refit=True, ratio_rows=ratio_rows, ratio=ratio)
+    model = CounterfactualIntervals(arm, alpha=0.4, random_state=0).fit(rows)
+    found = {(each.source, each.stage): each.rows for each in row_flow(model, rows) if each.treatment == 1}
+    n, m = counts(rows)
+    assert [found["observational", stage] for stage in STAGES] == [n, n, pytest.approx(share * n, abs=1), 0]
+    assert [found["trial", stage] for stage in STAGES] == [m, m, 0, 0]

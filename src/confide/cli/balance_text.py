@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import isnan
 from typing import TYPE_CHECKING, Any
 
 from rich.box import SIMPLE
@@ -32,8 +33,8 @@ def balance_parts(found: list[Balance], *, clustered: bool = False) -> list[Any]
     parts: list[Any] = ["Covariate balance: standardised mean differences (SMD)"]
     for comparison in dict.fromkeys(each.comparison for each in found):
         mine = [each for each in found if each.comparison == comparison]
-        beyond = sorted((each for each in mine if abs(each.smd) > CUSTOMARY), key=lambda each: -abs(each.smd))
-        parts.append(Padding(_sentence(mine, beyond, clustered=clustered), (0, 0, 0, 2), expand=False))
+        beyond = sorted((each for each in mine if _size(each) > CUSTOMARY), key=lambda each: -_size(each))
+        parts.append(Padding(_sentence(mine, clustered=clustered), (0, 0, 0, 2), expand=False))
         if beyond:
             parts.append(Padding(_largest(beyond[:SHOWN]), (0, 0, 0, 4), expand=False))
         if len(beyond) > SHOWN:
@@ -41,16 +42,25 @@ def balance_parts(found: list[Balance], *, clustered: bool = False) -> list[Any]
     return parts
 
 
-def _sentence(mine: list[Balance], beyond: list[Balance], *, clustered: bool) -> str:
+def _size(record: Balance) -> float:
+    """Return the size of a difference, before or after weighting, whichever is larger; 0 if it is not known."""
+    known = [each for each in (record.smd, record.smd_weighted) if each is not None and not isnan(each)]
+    return max(map(abs, known), default=0.0)
+
+
+def _sentence(mine: list[Balance], *, clustered: bool) -> str:
     """Return how many covariates of a comparison are beyond the customary line, and how far chance alone goes."""
     from confide.diagnostics.covariate_balance import CUSTOMARY
 
     first, second = mine[0].rows
-    columns, far = len({each.column for each in mine}), len({each.column for each in beyond})
+    columns = len({each.column for each in mine})
+    plain = len({each.column for each in mine if abs(each.smd) > CUSTOMARY})
+    weighted = {each.column for each in mine if each.smd_weighted is not None and abs(each.smd_weighted) > CUSTOMARY}
+    after = "" if mine[0].smd_weighted is None else f", {len(weighted)} after weighting"
     chance = f"chance alone gives about {mine[0].by_chance:.2f}" + (", and more between clusters" if clustered else "")
     return (
-        f"{escape(mine[0].comparison)} ({first:,} and {second:,} rows): {far} of {columns} covariates differ by more "
-        f"than {CUSTOMARY:g}; {chance}."
+        f"{escape(mine[0].comparison)} ({first:,} and {second:,} rows): {plain} of {columns} covariates differ by more "
+        f"than {CUSTOMARY:g}{after}; {chance}."
     )
 
 
