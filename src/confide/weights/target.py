@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import log_loss
+from sklearn.model_selection import StratifiedKFold
 
 from confide.exceptions import RefusalError
 from confide.models.preprocessing import standardised
@@ -14,10 +16,16 @@ from confide.models.preprocessing import standardised
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from confide.typing import Floats
+
 # Trial rows of other arms that the ratio is learnt from: with fewer it is refused.
 LEAST_ROWS = 10
 # At most so many rows of the target are used.
 MOST_ROWS = 20_000
+# Strengths of the regression, inverse penalties, that are compared on folds, with at most so many rows of the target.
+STRENGTHS = (0.001, 0.01, 0.1, 1.0)
+FOLDS = 5
+COMPARED_ROWS = 2_000
 # The ratio is kept between these, for calibration rows and new rows alike.
 LIMITS = (1e-3, 1e3)
 
@@ -26,10 +34,11 @@ class TargetRatio(BaseEstimator):
     """ŵ(x), the density of the target's covariates over that of the trial's, by logistic regression.
 
     It is learnt from trial rows that do not calibrate: those of other arms. Each stands for 1/π people, π the
-    probability of the treatment that it received.
+    probability of the treatment that it received. How large its coefficients may be is chosen by the likelihood of rows
+    held out: with few trial rows, a category that is rare among them would otherwise get a weight of its own.
     """
 
-    def fit(self, target: NDArray[np.float64], trial: NDArray[np.float64], weight: NDArray[np.float64]) -> Self:
+    def fit(self, target: Floats, trial: Floats, weight: Floats) -> Self:
         """Learn from rows of the target and of the trial's other arms.
 
         Parameters
@@ -44,21 +53,47 @@ class TargetRatio(BaseEstimator):
                 f"a target needs at least {LEAST_ROWS} trial rows of other treatments, from which its weights are "
                 f"learnt; there are {len(trial)}. Leave out the target, or collect more rows."
             )
-        # Both sides weigh as much as there are trial rows: they limit what can be learnt.
-        share = np.concatenate([np.full(len(target), len(trial) / len(target)), weight / weight.mean()])
-        rows = np.concatenate([target, trial])
-        model = standardised(LogisticRegression(max_iter=1000))
-        self.model_ = model.fit(rows, np.arange(len(rows)) < len(target), logisticregression__sample_weight=share)
+        strength = self._strength(target, trial, weight)
+        self.model_ = _fitted(strength, *_joined(target, trial, weight))
         return self
 
-    def predict(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
+    @staticmethod
+    def _strength(target: Floats, trial: Floats, weight: Floats) -> float:
+        """Return the strength under which held-out rows are likeliest."""
+        rows, from_target, share = _joined(some_of(target, 0, COMPARED_ROWS), trial, weight)
+        losses = np.zeros(len(STRENGTHS))
+        for fit, held_out in StratifiedKFold(FOLDS, shuffle=True, random_state=0).split(rows, from_target):
+            for place, strength in enumerate(STRENGTHS):
+                model = _fitted(strength, rows[fit], from_target[fit], share[fit])
+                chance = model.predict_proba(rows[held_out])
+                losses[place] += log_loss(
+                    from_target[held_out], chance, normalize=False, sample_weight=share[held_out], labels=[False, True]
+                )
+        return STRENGTHS[int(losses.argmin())]
+
+    def predict(self, X: Floats) -> Floats:
         """Return ŵ(x) of rows, of mean about 1 over the trial."""
         odds = self.model_.decision_function(X)
         return np.asarray(np.clip(np.exp(np.clip(odds, -50, 50)), *LIMITS))
 
 
-def some_of(target: NDArray[np.float64], seed: int) -> NDArray[np.float64]:
-    """Return at most `MOST_ROWS` rows of the target, drawn at random."""
-    if len(target) <= MOST_ROWS:
+def some_of(target: Floats, seed: int, most: int = MOST_ROWS) -> Floats:
+    """Return at most so many rows of the target, drawn at random."""
+    if len(target) <= most:
         return target
-    return target[np.random.default_rng(seed).permutation(len(target))[:MOST_ROWS]]
+    return target[np.random.default_rng(seed).permutation(len(target))[:most]]
+
+
+def _joined(target: Floats, trial: Floats, weight: Floats) -> tuple[Floats, NDArray[np.bool_], Floats]:
+    """Return rows of both sides, which of them are the target's, and what they weigh.
+
+    Both sides weigh as much as there are trial rows: they limit what can be learnt.
+    """
+    share = np.concatenate([np.full(len(target), len(trial) / len(target)), weight / weight.mean()])
+    rows = np.concatenate([target, trial])
+    return rows, np.arange(len(rows)) < len(target), share
+
+
+def _fitted(strength: float, rows: Floats, from_target: NDArray[np.bool_], share: Floats) -> Any:
+    model = standardised(LogisticRegression(C=strength, max_iter=1000))
+    return model.fit(rows, from_target, logisticregression__sample_weight=share)
