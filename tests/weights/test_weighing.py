@@ -9,8 +9,10 @@ from sklearn.linear_model import Ridge
 
 from confide import CounterfactualIntervals, Study, load, stack
 from confide.conformal.marks import Marks
+from confide.data.encoding import kinds_of
 from confide.exceptions import InfiniteIntervalWarning, RefusalError
 from confide.weights.arm_weights import ArmWeights
+from confide.weights.groups import Groups
 from confide.weights.target import TargetRatio
 from confide.weights.weighing import weights_of
 
@@ -590,3 +592,24 @@ class TestProbabilitiesInATable:
         fitted = model("transfer").fit(stack(*thirds, covariates=["age", "sex"], assignment="p"))
         with pytest.raises(ValueError, match="have p_1 and no column p_0, p_2: give the probabilities of all 3"):
             self.found(fitted, p_1=[0.3, 0.4])
+
+
+def test_groups_of_numbers_are_in_their_order():
+    X = np.array([[10.0], [9.0], [2.0], [np.nan]])
+    groups = Groups.of([0], X, np.ones(4, dtype=bool), kinds_of(X))
+    assert groups.names == ("x0 = 2", "x0 = 9", "x0 = 10", "x0 = missing")
+    assert groups.codes(X).tolist() == [2, 1, 0, 3]
+
+
+def test_a_target_like_the_trial_gets_weights_near_1_though_categories_are_rare():
+    rng = np.random.default_rng(0)
+    rare = lambda rows: (rng.random((rows, 20)) < 0.03).astype(float)  # noqa: E731
+    weights = TargetRatio().fit(rare(2000), rare(150), np.ones(150)).predict(rare(500))
+    assert weights.sum() ** 2 / (weights**2).sum() > 400
+
+
+def test_a_target_far_from_the_trial_gets_the_weights_of_its_distance():
+    rng = np.random.default_rng(0)
+    trial, target, X = rng.normal(size=(400, 2)), rng.normal(size=(3000, 2)) + 1, rng.normal(size=(500, 2))
+    found, true = TargetRatio().fit(target, trial, np.ones(400)).predict(X), np.exp(X.sum(axis=1) - 1)
+    assert np.abs(true - found / found.mean()).mean() / 2 < 0.1

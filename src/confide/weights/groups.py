@@ -67,7 +67,7 @@ class Groups:
             shown = repr(unknown[0]) if unknown else "an empty list"
             raise ValueError(f"groups must be covariates, got {shown}; {suggest(shown, table.column_names)}")
         held = tuple(kinds_of[name] for name in names)
-        cells = sorted(set(_values(table.filter(trial), names, held)))
+        cells = sorted(set(_values(table.filter(trial), names, held)), key=_in_order)
         if len(cells) > MOST_CELLS:
             raise ValueError(
                 f"groups={examples(names)} make {len(cells)} groups of the trial's rows, and at most {MOST_CELLS} are "
@@ -113,6 +113,18 @@ def _values(table: pa.Table, names: Sequence[str], held: Sequence[str]) -> list[
     """Return each row's values of some columns, as texts that are the same for the same value."""
     columns = [_texts(table.column(name), name, kind) for name, kind in zip(names, held, strict=True)]
     return list(zip(*columns, strict=True))
+
+
+def _in_order(cell: tuple[str, ...]) -> list[tuple[float, str]]:
+    """Return a key that puts numbers in their order, before other values."""
+    return [(float(value), "") if _is_number(value) else (np.inf, value) for value in cell]
+
+
+def _is_number(value: str) -> bool:
+    try:
+        return np.isfinite(float(value)).item()
+    except ValueError:
+        return False
 
 
 def _texts(column: pa.ChunkedArray, name: str, kind: str) -> list[str]:
