@@ -122,7 +122,7 @@ def _in_order(cell: tuple[str, ...]) -> list[tuple[float, str]]:
 
 def _is_number(value: str) -> bool:
     try:
-        return np.isfinite(float(value)).item()
+        return bool(np.isfinite(float(value)))
     except ValueError:
         return False
 
