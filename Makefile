@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow test-docs test-paper test-long test-versions test-package lint format bench study-methods study-default study-ratios study-confounding study-misses study-theorem study-attacks study-population study-whom study-randomisation reproduction-page benchmarks-page pictures rooms promises docs docs-serve lock clean
+.PHONY: help setup demo test test-slow test-docs test-paper test-long test-versions test-package lint format bench study-methods study-default study-ratios study-confounding study-misses study-theorem study-attacks study-population study-whom study-randomisation study-averages reproduction-page benchmarks-page pictures rooms promises docs docs-serve lock clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*?## ' $(MAKEFILE_LIST) | awk -F ':.*?## ' '{printf "  make %-17s %s\n", $$1, $$2}'
@@ -93,6 +93,9 @@ study-whom: $(READY) ## docs/whom.md: coverage for other people than the trial's
 
 study-randomisation: $(READY) ## docs/randomisation.md: size and power of the test of randomisation (ten minutes)
 	$(BIN)/python -m studies randomisation --seeds 1000
+
+study-averages: $(READY) ## docs/averages.md: coverage and width of average effects, generated and real data (minutes)
+	$(BIN)/python -m studies averages
 
 reproduction-page: $(READY) ## docs/reproduction.md from its CSV files; FROM=folder takes them from `confide reproduce all`
 	$(BIN)/python scripts/reproduction.py $(if $(FROM),--from $(FROM))

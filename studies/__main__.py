@@ -27,7 +27,14 @@ from confide.paper import theorem_cases
 from confide.paper.published import published
 from confide.paper.theorem import check_claim
 from confide.ratio import RATIOS
-from studies import attacks_study, default_study, population_study, randomisation_study, whom_study
+from studies import (
+    attacks_study,
+    averages_study,
+    default_study,
+    population_study,
+    randomisation_study,
+    whom_study,
+)
 from studies.confounding import Rejection, repeat_test
 from studies.coverage import Result, repeat_synthetic
 from studies.default_cells import CELLS
@@ -449,6 +456,18 @@ def randomisation_page() -> str:
     return randomisation_study.page(read_csv("randomisation.csv"))
 
 
+def averages(seeds: int, jobs: int, only: list[str]) -> None:
+    """Measure intervals of average effects, fifty draws per seed, in every case or only in those named."""
+    kept = [row for row in read_csv("averages.csv") if row["case"] not in only] if only else []
+    rows = kept + averages_study.run(seeds, jobs, only)
+    write_csv("averages.csv", sorted(rows, key=lambda row: averages_study.CASE_ORDER.index(row["case"])))
+
+
+def averages_page() -> str:
+    """Return the page made from the cells."""
+    return averages_study.page(read_csv("averages.csv"))
+
+
 def write_csv(name: str, rows: list[dict[str, Any]]) -> None:
     """Write the repetitions."""
     write_rows(DOCS / name, rows, list(rows[0]))
@@ -475,6 +494,7 @@ STUDIES = {
     "population": (population, population_page),
     "whom": (whom, whom_page),
     "randomisation": (randomisation, randomisation_page),
+    "averages": (averages, averages_page),
 }
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from confide.conformal.intervals import Intervals, IntervalSets
     from confide.data.stacking import stack
     from confide.data.study import Study
+    from confide.effects.averages import AverageEffect, average_effect
     from confide.exceptions import InfiniteIntervalWarning, PopulationWarning, RefusalError, TrialAloneWarning
     from confide.io.model_file import load
     from confide.methods.naive import Naive
@@ -26,6 +27,7 @@ __all__ = [
     "WCP",
     "WSCPDR",
     "WTCPDR",
+    "AverageEffect",
     "CounterfactualIntervals",
     "InfiniteIntervalWarning",
     "IntervalSets",
@@ -38,6 +40,7 @@ __all__ = [
     "Study",
     "Transfer",
     "TrialAloneWarning",
+    "average_effect",
     "load",
     "method",
     "stack",
@@ -47,6 +50,7 @@ __version__ = "0.1.0"
 
 # Names are imported when they are first asked for, so that `import confide` and `confide --help` are quick.
 _HOMES = {
+    "AverageEffect": "effects.averages",
     "CounterfactualIntervals": "model",
     "InfiniteIntervalWarning": "exceptions",
     "IntervalSets": "conformal.intervals",
@@ -63,6 +67,7 @@ _HOMES = {
     "WCP": "methods.wcp",
     "WSCPDR": "methods.wscp_dr",
     "WTCPDR": "methods.wtcp_dr",
+    "average_effect": "effects.averages",
     "load": "io.model_file",
     "method": "methods.registry",
     "stack": "data.stacking",

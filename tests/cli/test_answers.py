@@ -20,7 +20,7 @@ def test_help_lists_the_commands(confide):
     for arguments in ([], ["--help"]):
         status, out, err = confide(*arguments)
         assert (status, err) == (0, "")
-        for command in ("run", "predict", "report", "compare", "diagnose", "methods", "demo", "reproduce"):
+        for command in ("run", "predict", "report", "compare", "effects", "diagnose", "methods", "demo", "reproduce"):
             assert f"\n  {command} " in out
 
 

@@ -1,0 +1,120 @@
+"""The command on average effects."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from confide.cli.app import (
+    Assignment,
+    Base,
+    Categories,
+    Cluster,
+    Control,
+    Covariates,
+    Decimal,
+    Encoding,
+    Identifiers,
+    Json,
+    Method,
+    Observational,
+    Outcome,
+    Seed,
+    Separator,
+    Treatment,
+    Trial,
+    app,
+)
+from confide.cli.console import check_one_standard_input, check_outputs, notes, print_json, waiting
+from confide.cli.shared import dialect_of, fitted, read_tables
+
+if TYPE_CHECKING:
+    from confide.effects.averages import AverageEffect
+
+
+@app.command(short_help="Average effects, also by group.")
+def effects(
+    observational: Observational,
+    trial: Trial,
+    treatment: Treatment,
+    outcome: Outcome,
+    by: Annotated[
+        list[str] | None, typer.Option(help="Covariate that makes groups; repeatable, and then crossed.")
+    ] = None,
+    method: Method = None,
+    base: Base = None,
+    alpha: Annotated[float, typer.Option(help="Miscoverage level: 0.05 for 95 % intervals.")] = 0.05,
+    covariates: Covariates = None,
+    control: Control = None,
+    id: Identifiers = None,  # noqa: A002
+    category: Categories = None,
+    sep: Separator = None,
+    decimal: Decimal = ".",
+    encoding: Encoding = None,
+    assignment: Assignment = None,
+    cluster: Cluster = None,
+    out: Annotated[
+        str | None, typer.Option(help="Also write the table to this file: CSV, Parquet or Arrow; - is stdout.")
+    ] = None,
+    seed: Seed = 0,
+    as_json: Json = False,
+) -> None:
+    """Average effects among people like the trial's, over everybody and by group, with and without the large table."""
+    check_outputs(out, as_json=as_json, inputs=(observational, trial))
+    check_one_standard_input(observational, trial)
+    dialect = dialect_of(sep, decimal, encoding)
+    from confide.conformal.quantile import check_alpha
+    from confide.effects.averages import average_effect
+    from confide.exceptions import InfiniteIntervalWarning
+
+    check_alpha(alpha)
+    with notes():
+        whom = {"assignment": assignment, "cluster": cluster}
+        study = read_tables(observational, trial, treatment, outcome, id, category, dialect, None, covariates, **whom)
+        # Intervals for individuals are not asked for: neither their bounds nor their shortages matter here.
+        warnings.simplefilter("ignore", InfiniteIntervalWarning)
+        bounds = [0.0, 1.0] if set(study.y.tolist()) == {0.0, 1.0} else None
+        model = fitted(study, method, alpha, seed, base=base, control=control, outcome_range=bounds)
+        others = [label for label in model.treatments_.tolist() if label != model.control_]
+        with waiting("comparing the arms"):
+            found = {label: average_effect(model, study, label, model.control_, by or None, alpha) for label in others}
+    every = [record for records in found.values() for record in records]
+    if out is not None:
+        _write(every, out)
+    if as_json:
+        print_json([{**vars(record), "share_of_width": record.share_of_width} for record in every])
+        return
+    from rich.console import Console
+
+    from confide.cli.effects_text import effect_lines, effect_table
+
+    screen = sys.stderr if out == "-" else sys.stdout
+    for records in found.values():
+        Console(file=screen).print(effect_table(records, treatment), highlight=False)
+        typer.echo("\n".join(effect_lines(records, treatment, outcome)) + "\n", file=screen)
+
+
+def _write(records: list[AverageEffect], path: str) -> None:
+    """Write one row per record."""
+    import pyarrow as pa
+
+    from confide.data.writing import writing
+
+    table = pa.Table.from_pylist([_row(record) for record in records])
+    with writing(path, table.schema) as sink:
+        sink.write_table(table)
+
+
+def _row(record: AverageEffect) -> dict[str, Any]:
+    """Return a record as a row of a file."""
+    columns = vars(record).copy()
+    rows, needed = columns.pop("rows"), columns.pop("number_needed_to_treat")
+    if columns["clusters"] is None:
+        del columns["clusters"]
+    columns["rows_treated"], columns["rows_control"] = rows[record.treated], rows[record.control]
+    columns["share_of_width"] = record.share_of_width
+    names = ("needed_to_treat", "needed_to_treat_low", "needed_to_treat_high")
+    return columns | dict(zip(names, needed or (None, None, None), strict=True))

@@ -1,0 +1,85 @@
+"""The text of `confide effects`: a table and sentences made from records; nothing is computed here."""
+
+from __future__ import annotations
+
+from math import isfinite, isnan
+from typing import TYPE_CHECKING
+
+from rich.box import SIMPLE
+from rich.markup import escape
+from rich.table import Table
+
+from confide.cli.text import percent
+
+if TYPE_CHECKING:
+    from confide.effects.averages import AverageEffect
+
+
+def effect_table(records: list[AverageEffect], treatment: str) -> Table:
+    """Return the average effect of each group, with the large table and without."""
+    first = records[0]
+    title = (
+        f"Average effect of {escape(f'{treatment} = {first.treated}')} against {escape(str(first.control))}, "
+        f"with {percent(1 - first.alpha)} intervals"
+    )
+    table = Table(title=title, title_justify="left", box=SIMPLE, pad_edge=False, padding=(0, 0, 0, 1))
+    table.add_column("group")
+    for name in ("rows", "effect", "interval", "trial alone", "narrower by"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for record in records:
+        table.add_row(
+            escape(record.group),
+            f"{record.n:,}",
+            "" if isnan(record.effect) else f"{record.effect:.3g}",
+            _span(record.low, record.high),
+            _span(record.unadjusted_low, record.unadjusted_high),
+            "" if isnan(record.share_of_width) else f"{100 * (1 - record.share_of_width):.0f} %",
+        )
+    return table
+
+
+def effect_lines(records: list[AverageEffect], treatment: str, outcome: str) -> list[str]:
+    """Return what the table means, in words."""
+    first = records[0]
+    lines = [_answer(first, treatment, outcome)]
+    if first.number_needed_to_treat is not None:
+        needed, low, high = first.number_needed_to_treat
+        more = "more" if first.effect > 0 else "fewer"
+        lines.append(
+            f"It is a difference of risks: one {more} {outcome} = 1 for every {needed:.3g} people treated ({low:.3g} "
+            f"to {high:.3g})."
+        )
+    if first.clusters is not None:
+        lines.append(f"Each of the {first.clusters} clusters counts once, however many rows it has.")
+    if any(not isfinite(record.low) for record in records):
+        unit = "rows" if first.clusters is None else "clusters"
+        lines.append(f"An interval without ends: too few {unit} of a treatment to tell.")
+    lines.append(
+        "It rests on the trial's lot alone. The large table makes it sharper if it predicts well, and cannot bias it."
+    )
+    if len(records) > 1:
+        lines.append("Intervals of groups hold one by one: of many, some miss by chance.")
+    return lines
+
+
+def _answer(record: AverageEffect, treatment: str, outcome: str) -> str:
+    """Return the answer for everybody in one sentence."""
+    given = f"{treatment} = {record.treated}"
+    span = f"{percent(1 - record.alpha)} interval {_span(record.low, record.high)}"
+    who = "among people like the trial's"
+    if not isfinite(record.low):
+        return f"The trial has too few rows to tell the average effect of {given} on {outcome}."
+    if record.low <= 0 <= record.high:
+        return (
+            f"On average, {given} instead of {record.control} changes {outcome} by {record.effect:+.3g} "
+            f"({span}) {who}: the trial does not tell in which direction."
+        )
+    does = "raises" if record.effect > 0 else "lowers"
+    size = abs(record.effect)
+    ends = sorted((abs(record.low), abs(record.high)))
+    span = f"{percent(1 - record.alpha)} interval {_span(*ends)}"
+    return f"On average, {given} instead of {record.control} {does} {outcome} by {size:.3g} ({span}) {who}."
+
+
+def _span(low: float, high: float) -> str:
+    return f"{low:.3g} to {high:.3g}".replace("inf", "∞")

@@ -1,0 +1,195 @@
+"""Average effects: draws of trials whose true average effect is known, and of real ones."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.stats import norm
+
+from confide import CounterfactualIntervals, InfiniteIntervalWarning, PopulationWarning, Study, average_effect, stack
+from confide.datasets import load_star, load_within_study, synthetic
+from confide.effects.contrast import mean_differences
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from confide.effects.contrast import Estimate
+
+ALPHA = 0.05
+TRIAL = 200
+# Groups of the trial; the last is the rest, which is not shown.
+GROUPS = (12, 20, 50, 118)
+CLUSTERS = (10, 20, 60)
+CORRELATIONS = (0.3, 0.6)
+PER_ARM = (6, 10, 25, 100)
+RISKS = ((0.02, 0.02), (0.1, 0.1), (0.5, 0.5), (0.02, 0.1), (0.1, 0.5))
+# Correlation of the oracle's score with the outcome, without treatment.
+CORRELATION = 0.7
+EFFECT, SLOPE_OF_EFFECT = 0.5, 0.3
+SCORES = ("oracle", "confounded", "reversed", "useless")
+# Observational and trial rows of the draws that are fitted.
+FITTED = (1000, 100)
+# Real data: name, trial rows.
+REAL = (("within-study", 60), ("within-study", 200), ("within-study", 500), ("STAR", 400), ("STAR", 1000))
+SCHOOLS = ("STAR, by school", 1000)
+
+
+@dataclass(frozen=True)
+class Draw:
+    """One interval: the cell that it belongs to, whether it covers, with the score and without, and widths."""
+
+    case: str
+    score: str
+    size: str
+    covers: bool
+    unadjusted_covers: bool
+    width: float
+    unadjusted_width: float
+
+
+def score_of(kind: str, x: Any, z: Any, rng: np.random.Generator) -> Any:
+    """Return a prognostic score as observational rows would teach it, well or badly.
+
+    ``x`` predicts the outcome; ``z`` does not in the trial, but does among people who chose their treatment.
+    """
+    return {
+        "oracle": x,
+        "confounded": x + 1.5 * np.tanh(2 * z),
+        "reversed": -x,
+        "useless": rng.normal(size=len(x)),
+    }[kind]
+
+
+def of_groups(kind: str, case: str, seed: int) -> Iterator[Draw]:
+    """Yield the groups of a trial and everybody, assigned with one probability or with many."""
+    rng = np.random.default_rng([seed, SCORES.index(kind), 1])
+    x, z, noise = rng.normal(size=(3, TRIAL))
+    chance = np.clip(1 / (1 + np.exp(-1.3 * x)), 0.1, 0.9)
+    if case == "one probability":
+        treated, weight = rng.permutation(TRIAL) < TRIAL // 2, None
+    else:
+        treated = rng.random(TRIAL) < chance
+        weight = 1 / np.where(treated, chance, 1 - chance)
+    y = 5 + CORRELATION * x + (1 - CORRELATION**2) ** 0.5 * noise + treated * (EFFECT + SLOPE_OF_EFFECT * x)
+    told: dict[str, Any] = {"y": y, "score": score_of(kind, x, z, rng), "treated": treated, "weight": weight}
+    every = mean_differences(**told, alpha=ALPHA)
+    groups = mean_differences(**told, group=np.repeat(np.arange(len(GROUPS)), GROUPS), alpha=ALPHA)
+    for size, pair in zip((*GROUPS, TRIAL), (*groups, *every), strict=True):
+        if size != GROUPS[-1]:
+            yield drawn(case, kind, f"{size}", pair, EFFECT)
+
+
+def of_clusters(kind: str, case: str, seed: int) -> Iterator[Draw]:
+    """Yield trials of clusters of 1 to 20 rows; an effect that grows with the cluster's own mean."""
+    for number, (count, share) in enumerate((count, share) for count in CLUSTERS for share in CORRELATIONS):
+        rng = np.random.default_rng([seed, SCORES.index(kind), 2, number])
+        cluster = np.repeat(np.arange(count), rng.integers(1, 21, size=count))
+        own, (x, z, noise) = rng.normal(size=count)[cluster], rng.normal(size=(3, len(cluster)))
+        whole = case == "whole clusters"
+        treated = (rng.permutation(count) < count // 2)[cluster] if whole else rng.random(len(cluster)) < 0.5
+        left = share**0.5 * own + (1 - share) ** 0.5 * noise
+        y = CORRELATION * x + (1 - CORRELATION**2) ** 0.5 * left + treated * (EFFECT + SLOPE_OF_EFFECT * own)
+        score = score_of(kind, x, z, rng)
+        (pair,) = mean_differences(y, score, treated, cluster=cluster, alpha=ALPHA)
+        yield drawn(case, kind, f"{count} clusters, ICC {share:g}", pair, EFFECT)
+
+
+def of_risks(kind: str, case: str, seed: int) -> Iterator[Draw]:
+    """Yield trials whose outcome is 0 or 1."""
+    for number, (per_arm, risks) in enumerate((per_arm, risks) for per_arm in PER_ARM for risks in RISKS):
+        rng = np.random.default_rng([seed, SCORES.index(kind), 3, number])
+        x, z, noise = rng.normal(size=(3, 2 * per_arm))
+        treated = np.arange(2 * per_arm) < per_arm
+        limit = np.where(treated, norm.ppf(risks[1]), norm.ppf(risks[0]))
+        y = (CORRELATION * x + (1 - CORRELATION**2) ** 0.5 * noise < limit).astype(float)
+        score = score_of(kind, x, z, rng)
+        (pair,) = mean_differences(y, score, treated, binary=True, alpha=ALPHA)
+        yield drawn(case, kind, f"{per_arm} an arm, {risks[0]:g} and {risks[1]:g}", pair, risks[1] - risks[0])
+
+
+def drawn(case: str, kind: str, size: str, pair: tuple[Estimate, Estimate], truth: float) -> Draw:
+    """Return what became of one pair of intervals."""
+    (covers, width), (plain_covers, plain) = (
+        (each.low <= truth <= each.high, float(each.high - each.low)) for each in pair
+    )
+    return Draw(case, kind, size, bool(covers), bool(plain_covers), width, plain)
+
+
+def of_fits(kind: str, case: str, seed: int) -> Iterator[Draw]:
+    """Yield the average effect by a model that is fitted on rows whose people chose by what is hidden."""
+    rng = np.random.default_rng([seed, 4])
+    rows = sum(FITTED)
+    trial = np.arange(rows) >= FITTED[0]
+    X, hidden, noise = rng.normal(size=(rows, 3)), rng.normal(size=rows), rng.normal(size=rows)
+    wanted = hidden + 0.5 * X[:, 0] + rng.normal(size=rows) > 0
+    treated = np.where(trial, rng.random(rows) < 0.5, wanted)
+    y = 1.5 * X[:, 0] + X[:, 1] + 1.5 * hidden * (X[:, 2] > 0) + noise + treated * (EFFECT + SLOPE_OF_EFFECT * X[:, 0])
+    yield answered(case, kind, f"{FITTED[1]}", Study(X, y, treated.astype(int), trial), EFFECT)
+
+
+@cache
+def effect_of_the_papers_data() -> float:
+    """Return the average effect of the paper's data, from many rows."""
+    rows = synthetic(1_000_000, randomized=True, random_state=0)
+    return float((rows.y1 - rows.y0).mean())
+
+
+def of_the_paper(kind: str, case: str, seed: int) -> Iterator[Draw]:
+    """Yield the average effect of the paper's data, whose outcomes are skewed, by a fitted model."""
+    observational, trial = (
+        synthetic(rows, randomized=randomized, random_state=np.random.RandomState([seed, part]))
+        for part, (rows, randomized) in enumerate(zip(FITTED, (False, True), strict=True))
+    )
+    study = Study(
+        np.concatenate([observational.X, trial.X]),
+        np.concatenate([observational.y, trial.y]),
+        np.concatenate([observational.treatment, trial.treatment]),
+        np.repeat([False, True], FITTED),
+    )
+    yield answered(case, kind, f"{FITTED[1]}", study, effect_of_the_papers_data())
+
+
+def of_real(name: str, size: int, seed: int) -> Iterator[Draw]:
+    """Yield the average effect in real data; the truth is not known, and whether it is covered is not counted."""
+    if name == "within-study":
+        data = load_within_study(size, seed)
+    else:
+        data = load_star(trial_size=size, random_state=seed, by_school=name == SCHOOLS[0])
+    cluster = "school_id" if name == SCHOOLS[0] else None
+    treatment = str(data.treatment)
+    covariates = [each for each in data.trial.column_names if each not in (treatment, data.outcome, cluster)]
+    study = stack(data.observational, data.trial, treatment, data.outcome, covariates, cluster=cluster)
+    yield answered(name, "fitted", f"{size}", study, 0.0)
+
+
+def answered(case: str, kind: str, size: str, study: Study, truth: float) -> Draw:
+    """Return the average effect of a study over everybody, by ridge regression."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", (InfiniteIntervalWarning, PopulationWarning))
+        model = CounterfactualIntervals("transfer", base="ridge", random_state=0).fit(study)
+    (found,) = average_effect(model, study, alpha=ALPHA)
+    return Draw(
+        case,
+        kind,
+        size,
+        found.low <= truth <= found.high,
+        found.unadjusted_low <= truth <= found.unadjusted_high,
+        found.high - found.low,
+        found.unadjusted_high - found.unadjusted_low,
+    )
+
+
+# What draws each case, and the scores that it is drawn with.
+CASES: dict[str, tuple[Callable[[str, str, int], Iterator[Draw]], tuple[str, ...]]] = {
+    "one probability": (of_groups, SCORES),
+    "probabilities of 0.1 to 0.9": (of_groups, SCORES),
+    "whole clusters": (of_clusters, SCORES),
+    "divided clusters": (of_clusters, SCORES),
+    "outcomes of 0 and 1": (of_risks, SCORES),
+    "fitted on confounded rows": (of_fits, ("fitted",)),
+    "fitted on the paper's data": (of_the_paper, ("fitted",)),
+}

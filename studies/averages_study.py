@@ -1,0 +1,182 @@
+"""Average effects: the page of `python -m studies averages`."""
+
+from __future__ import annotations
+
+from statistics import fmean
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from joblib import Parallel, delayed
+from scipy.stats import binom
+
+from confide.base.threads import one_thread
+from studies.averages import (
+    ALPHA,
+    CASES,
+    CORRELATION,
+    FITTED,
+    REAL,
+    SCHOOLS,
+    TRIAL,
+    Draw,
+    of_real,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+# Draws per seed: of generated data, and of real data (two seeds are five draws).
+GENERATED, REAL_DRAWS = 50, 2.5
+CASE_ORDER = [*CASES, *dict.fromkeys(name for name, _ in (*REAL, SCHOOLS))]
+# Level of the one-sided binomial tests, for all cells together.
+TEST_LEVEL = 0.01
+
+SETTING = f"""\
+Coverage of {100 * (1 - ALPHA):g} % intervals for average effects ([how to](howto-averages.md)), {{draws}} draws a \
+cell. The *oracle* score is what predicts the outcome (correlation \
+{CORRELATION:g}); the *confounded* one adds a function of a covariate that matters only among people who chose \
+their treatment, more than the oracle's own size; the *reversed* one has the wrong sign; the *useless* one is noise. \
+Effects differ between people. **Below** means that an exact one-sided binomial test rejects {1 - ALPHA:g} (at \
+{100 * TEST_LEVEL:g} %, divided by the number of cells). *Width* is the mean width over that of the trial alone. Made \
+by `make study-averages`."""
+
+VERDICT = """\
+Of {cells} cells, {below} are below {level:g}; of the same cells with the trial alone, {plain_below}. The smallest \
+coverage is {smallest:.3f} ({where}). With one probability and a useless score the width is {useless:.3f} of the \
+trial's alone or less, and with the oracle's {oracle:.3f} or less. To learn a slope costs a little, \
+most where there are few rows or clusters: the largest width with a useless score is {largest:.3f} ({costly})."""
+
+READING = {
+    "one probability": (
+        "One probability for everybody",
+        f"A trial of {TRIAL} with groups of 12, 20 and 50 people, and everybody; half of all people are treated.",
+    ),
+    "probabilities of 0.1 to 0.9": (
+        "Known probabilities that differ",
+        """\
+The same, where the probability of treatment is 0.1 to 0.9 and grows with what predicts the outcome. Without weights \
+the difference of means would be biased by half a standard deviation.""",
+    ),
+    "whole clusters": (
+        "Whole clusters assigned",
+        "Clusters of 1 to 20 people, half of the clusters treated. ICC is the share of errors that a cluster shares.",
+    ),
+    "divided clusters": (
+        "Clusters that hold both arms",
+        "The same clusters, and people assigned one by one. Effects differ between clusters.",
+    ),
+    "outcomes of 0 and 1": (
+        "Outcomes of 0 and 1",
+        """\
+So many people an arm, and the risks of control and treated. Where outcomes are rare, intervals are wider than they \
+need.""",
+    ),
+    "fitted on confounded rows": (
+        "A model fitted on confounded rows",
+        f"""\
+{FITTED[0]:,} observational rows, whose people chose their treatment by something hidden that also moves their \
+outcomes, in half of them; a trial of {FITTED[1]}, and `average_effect` with `transfer` and ridge regression.""",
+    ),
+    "fitted on the paper's data": (
+        "A model fitted on the paper's data",
+        "The same sizes; one covariate that tells little of the outcome once the hidden confounder is balanced.",
+    ),
+}
+REAL_READING = """\
+`transfer` with ridge regression, {draws} draws of each: the mean width over that of the plain difference of \
+means. Mathematics pre-tests predict post-tests well; what is known of pupils predicts their scores badly. With \
+schools as clusters, each counts once and class types were assigned within them."""
+
+
+def run(seeds: int, jobs: int, only: list[str]) -> list[dict[str, Any]]:
+    """Return one row per cell, of all cases or of those named."""
+    tasks: list[tuple[Callable[..., Iterator[Draw]], str, Any, int]] = []
+    for case, (draw, scores) in CASES.items():
+        tasks += [(draw, score, case, GENERATED * seeds) for score in scores if not only or case in only]
+    tasks += [(of_real, *each, round(REAL_DRAWS * seeds)) for each in (*REAL, SCHOOLS) if not only or each[0] in only]
+    found = Parallel(jobs, verbose=5, batch_size=1)(delayed(_cells)(*task) for task in tasks)
+    return [row for part in found for row in part]
+
+
+def _cells(draw: Callable[..., Iterator[Draw]], first: Any, second: Any, count: int) -> list[dict[str, Any]]:
+    """Return the cells of one case and score."""
+    with one_thread():
+        every = [one for seed in range(count) for one in draw(first, second, seed)]
+    cells: dict[tuple[str, str, str], list[Draw]] = {}
+    for one in every:
+        cells.setdefault((one.case, one.score, one.size), []).append(one)
+    return [_row(*key, draws) for key, draws in cells.items()]
+
+
+def _row(case: str, score: str, size: str, draws: list[Draw]) -> dict[str, Any]:
+    """Return one cell; widths are of draws in which both are finite."""
+    finite = [one for one in draws if np.isfinite(one.width) and np.isfinite(one.unadjusted_width)]
+    width, plain = (fmean(getattr(one, name) for one in finite) for name in ("width", "unadjusted_width"))
+    return {
+        "case": case,
+        "score": score,
+        "size": size,
+        "draws": len(draws),
+        "covers": sum(one.covers for one in draws) if case in CASES else "",
+        "unadjusted_covers": sum(one.unadjusted_covers for one in draws) if case in CASES else "",
+        "infinite": len(draws) - len(finite),
+        "width": round(width, 5),
+        "share_of_width": round(width / plain, 5),
+    }
+
+
+def page(rows: list[dict[str, Any]]) -> str:
+    """Return the page made from the cells."""
+    made = [row for row in rows if row["case"] in CASES]
+    below, plain_below = ([row for row in made if _is_below(row, which, len(made))] for which in WHICH)
+    worst = min(made, key=lambda row: row["covers"] / row["draws"])
+    shares = {
+        score: max(row["share_of_width"] for row in made if (row["case"], row["score"]) == ("one probability", score))
+        for score in ("useless", "oracle")
+    }
+    costly = max((row for row in made if row["score"] == "useless"), key=lambda row: row["share_of_width"])
+    lines = [
+        "# Average effects: coverage and width",
+        "",
+        SETTING.format(draws=f"{made[0]['draws']:,}"),
+        "",
+        VERDICT.format(
+            cells=len(made),
+            below=len(below) or "none",
+            plain_below=len(plain_below) or "none",
+            level=1 - ALPHA,
+            smallest=worst["covers"] / worst["draws"],
+            where=f"{worst['case']}, {worst['score']} score, {worst['size']}",
+            largest=costly["share_of_width"],
+            costly=f"{costly['case']}, {costly['size']}",
+            **shares,
+        ),
+        "",
+    ]
+    for case, (title, reading) in READING.items():
+        lines += [f"## {title}", "", reading, "", "| | score | coverage | trial alone | infinite | width |"]
+        lines.append("| --- " * 6 + "|")
+        mine = [row for row in made if row["case"] == case]
+        for row in sorted(mine, key=lambda row: [each["size"] for each in mine].index(row["size"])):
+            covers, plain = (_coverage(row, which, len(made)) for which in WHICH)
+            lines.append(
+                f"| {row['size']} | {row['score']} | {covers} | {plain} | "
+                f"{100 * row['infinite'] / row['draws']:.1f} % | {row['share_of_width']:.3f} |"
+            )
+        lines.append("")
+    real = [row for row in rows if row["case"] not in CASES]
+    lines += ["## Real data", "", REAL_READING.format(draws=real[0]["draws"]), ""]
+    lines += ["| data | trial rows | mean width | of the trial alone's |", "| --- " * 4 + "|"]
+    lines += [f"| {row['case']} | {row['size']} | {row['width']:.2f} | {row['share_of_width']:.3f} |" for row in real]
+    return "\n".join(lines) + "\n"
+
+
+WHICH = ("covers", "unadjusted_covers")
+
+
+def _is_below(row: dict[str, Any], which: str, cells: int) -> bool:
+    return bool(binom.cdf(row[which], row["draws"], 1 - ALPHA) < TEST_LEVEL / cells)
+
+
+def _coverage(row: dict[str, Any], which: str, cells: int) -> str:
+    return f"{row[which] / row['draws']:.3f}{', **below**' * _is_below(row, which, cells)}"
