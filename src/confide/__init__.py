@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from confide.data.stacking import stack
     from confide.data.study import Study
     from confide.effects.averages import AverageEffect, average_effect
+    from confide.effects.selection import select
     from confide.exceptions import InfiniteIntervalWarning, PopulationWarning, RefusalError, TrialAloneWarning
     from confide.io.model_file import load
     from confide.methods.naive import Naive
@@ -43,6 +44,7 @@ __all__ = [
     "average_effect",
     "load",
     "method",
+    "select",
     "stack",
 ]
 
@@ -70,6 +72,7 @@ _HOMES = {
     "average_effect": "effects.averages",
     "load": "io.model_file",
     "method": "methods.registry",
+    "select": "effects.selection",
     "stack": "data.stacking",
 }
 

@@ -402,8 +402,9 @@ class CounterfactualIntervals(Labelled, BaseEstimator):
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to a file that `confide.load` reads without running code; complete or not at all.
 
-        The file contains data of the study, as the model does: calibration scores, samples for the diagnostics and,
-        with nested effects and two-stage methods, the rows they are refitted on. Protect it as you protect the tables.
+        The file contains data of the study, as the model does: calibration scores, outcomes of the trial, samples for
+        the diagnostics and, with nested effects and two-stage methods, the rows they are refitted on. Protect it as you
+        protect the tables.
         """
         from confide.io.model_file import save  # noqa: PLC0415  (skops is needed only to save)
 

@@ -11,7 +11,7 @@ import typer
 
 from confide import __version__
 from confide.base.threads import wait_passively
-from confide.cli import answers, effects, evidence, stories  # noqa: F401  (they register their commands)
+from confide.cli import answers, effects, evidence, selection, stories  # noqa: F401  (they register their commands)
 from confide.cli.app import app
 
 # typer's public name for usage errors, and its exit status for an interrupt.

@@ -42,6 +42,7 @@ OBJECTS = {
     "confide.methods.prognostic.Candidate",
     "confide.methods.prognostic.Prognostic",
     "confide.methods.transfer.Transfer",
+    "confide.methods.trial_outcomes.TrialOutcomes",
     "confide.methods.wcp.WCP",
     "confide.methods.wscp_dr.WSCPDR",
     "confide.methods.wtcp_dr.WTCPDR",

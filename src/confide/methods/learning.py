@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.utils.validation import column_or_1d, validate_data
 
 from confide.base.cache import fit_once
+from confide.base.rounding import predictions_off
 from confide.base.validation import (
     all_or_nothing,
     check_lengths,
@@ -28,6 +29,7 @@ from confide.data.splits import Rows, check_shares, join, spawn_seeds, split_pla
 from confide.exceptions import RefusalError, TrialAloneWarning
 from confide.methods.arm import Arm
 from confide.methods.new_rows import predictions
+from confide.methods.trial_outcomes import TrialOutcomes
 from confide.models.base_model import check_base_on, share_explained
 from confide.models.fitting import seeded
 from confide.models.scores import Grounded, Score, check_score, raised_scores
@@ -47,6 +49,8 @@ if TYPE_CHECKING:
 DEFAULT_ALPHA = 0.1
 # Smallest number of rows of an arm, over both sources.
 LEAST_ROWS = 2
+# Rows whose prognostic score is computed again, alone, for its rounding error.
+ROWS_ALONE = 8
 # Number of candidate outcomes per row in methods that search, before changes between them are bisected.
 GRID = 256
 
@@ -80,6 +84,8 @@ class ArmLearner(RegressorMixin, BaseEstimator, ABC):
     base_r2_: float | None
     # Whether something was learnt from trial rows, other than how they rank.
     learnt_from_trial_: bool
+    # Trial rows for choosing people; None if something was learnt from them.
+    trial_outcomes_: TrialOutcomes | None
     calibration_: Calibration
     # Scores of the calibration rows by side, and for whom these rows stand.
     scores_: dict[str, Floats]
@@ -161,6 +167,7 @@ class ArmLearner(RegressorMixin, BaseEstimator, ABC):
             self.score_ = check_score(self.conformity_score)
             self.learnt_from_trial_ = self._learns_from_trial(arm)
             self._fit(arm)
+            self.trial_outcomes_ = None if self.learnt_from_trial_ else self._trial_outcomes(arm)
         self._warn_of_shortage()
         return self
 
@@ -253,6 +260,17 @@ class ArmLearner(RegressorMixin, BaseEstimator, ABC):
     @abstractmethod
     def _fit(self, arm: Arm) -> None:
         """Fit the base model and the weights, and store the calibration."""
+
+    def _trial_outcomes(self, arm: Arm) -> TrialOutcomes:
+        """Return what became of the trial rows, beside their prognostic scores."""
+        score = self._prognosis(arm.trial.X)
+        some = np.linspace(0, len(score) - 1, ROWS_ALONE).astype(np.intp)
+        rounding = float(predictions_off(self._prognosis, arm.trial.X[some], score[some]))
+        return TrialOutcomes.thinned(score, arm.trial.y, rounding, self.weights_, arm.split_seed)
+
+    @abstractmethod
+    def _prognosis(self, X: Any) -> Floats:
+        """Return the prognostic score of rows."""
 
     def _learn(self, rows: Rows, arm: Arm) -> Any:
         return self.score_.learn(self.base, rows, self._base_alpha(), arm.base_seed)

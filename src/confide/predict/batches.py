@@ -164,7 +164,7 @@ def answer_file(
     Warns once for the whole file, with a `PopulationWarning`, if its rows look unlike the trial's, and with an
     `InfiniteIntervalWarning`, if some belong to groups that the trial does not have.
     """
-    carry = _with_numbers if format_of(source) == "csv" != format_of(out) else _as_they_are
+    carry = carrying(source, out)
     counted, look, unseen = [], Look.at_nothing(model.population_), 0
     with closing(read_batches(source, dialect)) as batches:
         first = next(batches)
@@ -213,6 +213,11 @@ def covariates(model: CounterfactualIntervals) -> list[str]:
     if names is None:
         raise ValueError("the model was fitted on an array without column names; fit it on tables to answer files.")
     return [str(name) for name in names]
+
+
+def carrying(source: str, out: str) -> Callable[[CounterfactualIntervals, Batch], pa.Table]:
+    """Return how a batch's own columns are copied from one file to another."""
+    return _with_numbers if format_of(source) == "csv" != format_of(out) else _as_they_are
 
 
 def _as_they_are(_: CounterfactualIntervals, batch: Batch) -> pa.Table:

@@ -1,0 +1,59 @@
+"""The command that chooses people: select."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from confide.cli.app import Decimal, Encoding, Json, Separator, Trust, app
+from confide.cli.console import check_outputs, notes, print_json, waiting
+from confide.cli.shared import dialect_of
+
+
+@app.command(short_help="Whom to choose, at a rate of false picks.")
+def select(
+    model: Annotated[str, typer.Argument(help="A model that `confide run --save` saved.")],
+    new: Annotated[str, typer.Argument(help="Everybody who could be chosen: CSV, Parquet or Arrow; - is stdin.")],
+    treatment: Annotated[str, typer.Option(help="The treatment under which outcomes are meant.")],
+    above: Annotated[float | None, typer.Option(help="Choose people whose outcome is above this value.")] = None,
+    below: Annotated[float | None, typer.Option(help="Choose people whose outcome is below this value.")] = None,
+    fdr: Annotated[float, typer.Option(help="False discovery rate: 0.1 for at most 10 % false picks.")] = 0.1,
+    out: Annotated[str, typer.Option(help="Output file for the people chosen; - is stdout.")] = "-",
+    everybody: Annotated[
+        bool, typer.Option("--all", help="Write everybody, with a column that says who is chosen.")
+    ] = False,
+    trust: Trust = None,
+    sep: Separator = None,
+    decimal: Decimal = ".",
+    encoding: Encoding = None,
+    as_json: Json = False,
+) -> None:
+    """Choose the people whose outcome under a treatment is above, or below, a value, at a false discovery rate."""
+    if (above is None) == (below is None):
+        raise typer.BadParameter("give --above or --below, and one of them.")
+    if as_json and out == "-":
+        raise typer.BadParameter("--json and the people cannot both go to standard output: name a file with --out.")
+    check_outputs(out, inputs=(model, new))
+    dialect = dialect_of(sep, decimal, encoding)
+    from confide import load
+    from confide.predict.selection import select_file
+
+    with notes():
+        with waiting("loading"):
+            loaded = load(model, trusted=trust or [])
+        with waiting("choosing"):
+            found = select_file(
+                loaded, new, out, treatment, above=above, below=below, fdr=fdr, everybody=everybody, dialect=dialect
+            )
+    count = int(found.selected.sum())
+    if as_json:
+        facts = ("treatment", "side", "value", "fdr", "gamma", "rows", "reached", "smallest", "fewest")
+        record = {"people": len(found), "selected": count, **{name: getattr(found, name) for name in facts}}
+        print_json({**record, "promise": found.promise, "found_at_all": found.found_at_all})
+        return
+    screen = sys.stderr if out == "-" else sys.stdout
+    people = "person" if len(found) == 1 else "people"
+    typer.echo(f"{count:,} of {len(found):,} {people} chosen{'' if out == '-' else f', in {out}'}.", file=screen)
+    typer.echo(f"{found.promise}\n{found.found_at_all}", file=screen)

@@ -1,0 +1,199 @@
+"""Whom to choose: people whose outcome under a treatment is above, or below, a value, at a false discovery rate."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from numbers import Real
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from confide.conformal.quantile import check_alpha
+from confide.conformal.selection import chosen, numerators
+from confide.exceptions import RefusalError
+
+if TYPE_CHECKING:
+    from confide.model import CounterfactualIntervals
+    from confide.typing import Booleans, Floats, Label, Table
+
+# What a study may carry for which no rate of false picks is proved.
+UNPROVED = {
+    "cluster": "people of one cluster depend on each other",
+    "target": "how much more frequent people are in the target than in the trial is estimated",
+}
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Who was chosen, and what the trial could find at all.
+
+    Attributes
+    ----------
+    selected : (n,) boolean array
+        True for the people chosen.
+    p_values : (n,) array
+        Small for people who are predicted higher (lower) than nearly all trial rows that fell short of the value. One
+        person's p-value of at most 0.05 is not a 5 % rate among those chosen: the rule takes them all together.
+    treatment : label
+        The treatment.
+    side : {"above", "below"}
+        On which side of the value outcomes are to be.
+    value : float
+        The value.
+    fdr : float
+        The false discovery rate.
+    gamma : float
+        How many times as frequent as in the trial people may be: that of the model.
+    rows : int
+        How many trial rows of the treatment the p-values rest on.
+    reached : int
+        How many of these have an outcome on that side of the value.
+    """
+
+    selected: Booleans
+    p_values: Floats
+    treatment: Label
+    side: str
+    value: float
+    fdr: float
+    gamma: float
+    rows: int
+    reached: int
+
+    def __len__(self) -> int:
+        return len(self.selected)
+
+    @property
+    def smallest(self) -> float:
+        """The smallest p-value that this trial can give anybody: 1/(rows + 1)."""
+        return 1 / (self.rows + 1)
+
+    @property
+    def fewest(self) -> int:
+        """How many of these people must be chosen at once for any to be chosen, even if all are predicted perfectly."""
+        return max(math.ceil(len(self) / (_rate(self.fdr, self.gamma) * (self.rows + 1))), 1)
+
+    @property
+    def promise(self) -> str:
+        """What the false discovery rate promises, in two sentences."""
+        return (
+            f"On average over trials and lists like these, at most {100 * self.fdr:g} % of the people on a list do not "
+            f"have an outcome {self.side} {self.value:g} under treatment {self.treatment}; an empty list counts as "
+            "0 %. That is a promise about lists, not about each person on one."
+        )
+
+    @property
+    def found_at_all(self) -> str:
+        """What this trial could find at all, in sentences."""
+        told = (
+            f"Of the trial's {_counted(self.rows, 'row')} under treatment {self.treatment}, {self.reached:,} "
+            f"{'is' if self.reached == 1 else 'are'} {self.side} {self.value:g}. The smallest p-value that so many "
+            f"rows can give is {self.smallest:.2g}"
+        )
+        if not len(self):
+            return f"{told}."
+        if self.fewest > len(self):
+            needed = math.ceil(1 / _rate(self.fdr, self.gamma)) - 1
+            return f"{told}, so nobody can be chosen at this rate: it takes {needed:,} rows."
+        if self.fewest == 1:
+            return f"{told}, so even one of these {_counted(len(self), 'person')} could be chosen alone."
+        return f"{told}, so of these {_counted(len(self), 'person')} either at least {self.fewest:,} are chosen or nobody."
+
+
+def select(
+    model: CounterfactualIntervals,
+    X: Table,
+    treatment: Label,
+    *,
+    above: float | None = None,
+    below: float | None = None,
+    fdr: float = 0.1,
+) -> Selection:
+    """Return whom to choose: people whose outcome under a treatment is above (below) a value.
+
+    The arm's trial rows calibrate: a person's p-value says how many of those that fell short of the value were
+    predicted at least as high, by what observational rows alone teach. `confide.conformal.selection` has the formula.
+
+    Promise: the false discovery rate, the mean share of those chosen whose outcome is not on that side of the value, is
+    at most ``fdr``, whatever the confounding: a table that misleads finds fewer people. It is for people who are drawn,
+    independently of each other, from the trial's population, and were not in the trial. All people asked about at once
+    make one list: choosing again among those chosen, or taking the best of several values, voids it.
+
+    Parameters
+    ----------
+    model : CounterfactualIntervals
+        Fitted. Its method must not learn from trial rows: prognostic, transfer and transfer-centred, with observational
+        rows, do not. Its level, side and groups have no part in it. With its gamma the rule takes fdr/gamma.
+    X : frame or (n, d) array
+        Covariates of everybody who could be chosen.
+    treatment : label
+        The treatment under which outcomes are meant.
+    above, below : float
+        The value that the outcome must be above, or below: one of the two. For an outcome of 0 or 1, ``above=0``.
+    fdr : float, default 0.1
+        The false discovery rate.
+
+    Returns
+    -------
+    Selection
+        ``selected``, ``p_values``, and what the trial could find at all: ``smallest``, ``fewest``, ``found_at_all``.
+
+    Notes
+    -----
+    Where assignment varies, the arm's rows are thinned when the model is fitted: each is kept with a chance inversely
+    proportional to its probability of the treatment, so that those kept are people of the trial drawn alike, and what
+    is proved for such rows holds. It assumes that the smallest probability that the trial shows is the smallest that it
+    gave anybody. Weights in place of thinning are not proved to keep the rate. Clusters and a target are refused.
+    """
+    check_is_fitted(model)
+    side, value = _side(above, below)
+    rate = check_alpha(fdr, "fdr")
+    for part, why in UNPROVED.items():
+        if part in model.carries_:
+            raise RefusalError(
+                f"the study has a {part}, and no false discovery rate is proved for it: {why}. Fit without {part}= if "
+                "you may, or use one-sided intervals, whose promise is for single people."
+            )
+    arm = model._known_arm(treatment)
+    score = arm._prognosis(model._encode_new(X, stacklevel=3))
+    trial = arm.trial_outcomes_
+    sign = 1 if side == "above" else -1
+    short = sign * trial.y <= sign * value
+    numerator = numerators(sign * trial.score[short], sign * score, trial.rounding)
+    gamma = float(model.gamma_)
+    return Selection(
+        selected=chosen(numerator, len(trial), _rate(fdr, gamma)),
+        p_values=numerator / (len(trial) + 1),
+        treatment=treatment,
+        side=side,
+        value=value,
+        fdr=float(rate),
+        gamma=gamma,
+        rows=len(trial),
+        reached=int((~short).sum()),
+    )
+
+
+def _side(above: Any, below: Any) -> tuple[str, float]:
+    """Return on which side of which value outcomes are to be."""
+    given = {side: value for side, value in (("above", above), ("below", below)) if value is not None}
+    if len(given) != 1:
+        raise ValueError(f"give above or below, and one of them, got above={above!r} and below={below!r}.")
+    ((side, value),) = given.items()
+    if not isinstance(value, Real) or not math.isfinite(value):
+        raise ValueError(f"{side} must be a finite number, got {value!r}.")
+    return side, float(value)
+
+
+def _rate(fdr: float, gamma: float) -> Fraction:
+    """Return the rate at which the rule is applied: what is false among people as in the trial, divided by gamma."""
+    return check_alpha(fdr, "fdr") / Fraction(str(gamma))
+
+
+def _counted(count: int, what: str) -> str:
+    """Return a count with its noun."""
+    many = "people" if what == "person" else f"{what}s"
+    return f"{count:,} {what if count == 1 else many}"

@@ -1,0 +1,272 @@
+"""Whom to choose: the rate of false picks, exactly where it can be counted, and what is refused."""
+
+from fractions import Fraction
+from itertools import combinations, product
+
+import numpy as np
+import pytest
+from scipy import stats
+from sklearn.linear_model import LinearRegression
+
+from confide import CounterfactualIntervals, PopulationWarning, RefusalError, load, method, select
+from confide.conformal.selection import chosen, numerators
+from confide.effects.selection import Selection
+from confide.methods.trial_outcomes import TrialOutcomes
+
+ROWS, NEW = 700, 60
+RNG = np.random.default_rng(7)
+X = RNG.normal(size=(ROWS, 2))
+TRIAL = np.arange(ROWS) >= 500
+HIDDEN = RNG.normal(size=ROWS)
+TREATMENT = np.where(TRIAL, RNG.integers(2, size=ROWS), HIDDEN + RNG.normal(size=ROWS) > 0).astype(int)
+Y = 2 * X[:, 0] + TREATMENT + HIDDEN + 0.3 * RNG.normal(size=ROWS)
+PEOPLE = RNG.normal(size=(NEW, 2))
+
+
+def fitted(name="transfer", y=Y, treatment=TREATMENT, study=None, **more):
+    model = CounterfactualIntervals(method(name, base=LinearRegression(), random_state=0), **more)
+    return model.fit(X, y, treatment, TRIAL, **(study or {}))
+
+
+@pytest.fixture(scope="module")
+def model():
+    return fitted()
+
+
+def false_share(score, y, new, c, rate):
+    """The share of those chosen among the new rows whose outcome is not above c, if the others calibrate."""
+    trial = ~new
+    numerator = numerators(score[trial & (y <= c)], score[new])
+    picked = chosen(numerator, int(trial.sum()), rate)
+    return Fraction(int((y[new][picked] <= c).sum()), max(int(picked.sum()), 1))
+
+
+def tables():
+    """Small tables of scores and outcomes, with ties and without, with good scores and with reversed ones."""
+    rng = np.random.default_rng(0)
+    for kind in range(24):
+        y = rng.integers(0, 3 + kind % 3, size=8).astype(float)
+        noise = rng.integers(0, 3, size=8) if kind % 2 else rng.normal(size=8)
+        yield (1 - 2 * (kind % 3 == 2)) * y + noise, y
+
+
+@pytest.mark.parametrize("rate", [Fraction(1, 5), Fraction(1, 2)])
+def test_the_rate_over_all_ways_in_which_rows_may_be_new_is_at_most_q(rate):
+    """The rows are one bag. Which of them are new is chance: all ways are counted, in exact numbers."""
+    picked_any = 0
+    for score, y in tables():
+        found = []
+        for places in combinations(range(8), 3):
+            new = np.isin(np.arange(8), places)
+            found.append(false_share(score, y, new, 1, rate))
+        assert sum(found) <= rate * len(found)
+        picked_any += any(found)
+    assert picked_any
+
+
+def test_p_values_of_people_who_fall_short_are_small_no_more_often_than_they_say():
+    for score, y in tables():
+        for k in range(1, 9):
+            small = 0
+            for place in range(8):
+                new = np.arange(8) == place
+                small += y[place] <= 1 and numerators(score[~new & (y <= 1)], score[new])[0] <= k
+            assert small <= k
+
+
+def test_with_gamma_the_rate_holds_for_people_so_much_more_frequent():
+    """Four kinds of people, 3 of them in the trial and 2 new, who are drawn with other chances: all draws, exactly."""
+    score, y = np.array([0.0, 1.0, 1.0, 2.0]), np.array([0.0, 0.0, 2.0, 2.0])
+    in_trial = [Fraction(1, 4)] * 4
+    asked = [Fraction(0), Fraction(1, 2), Fraction(0), Fraction(1, 2)]  # twice as frequent
+    rate, found = Fraction(9, 10), {1: Fraction(0), 2: Fraction(0)}
+    for kinds in product(range(4), repeat=5):
+        chance = np.prod([in_trial[k] for k in kinds[:3]]) * np.prod([asked[k] for k in kinds[3:]])
+        if chance:
+            places, new = np.array(kinds), np.arange(5) >= 3
+            for gamma in found:
+                found[gamma] += chance * false_share(score[places], y[places], new, 1, rate / gamma)
+    assert found[2] <= rate
+    assert 0 < found[2] < found[1]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_rule_is_that_of_benjamini_and_hochberg(seed):
+    rng = np.random.default_rng(seed)
+    rows, people = int(rng.integers(1, 60)), int(rng.integers(1, 80))
+    numerator = 1 + rng.integers(0, rows + 1, size=people) // rng.integers(1, 9, size=people)
+    for rate in (Fraction(1, 20), Fraction(1, 10), Fraction(1, 5), Fraction(1, 2)):
+        adjusted = stats.false_discovery_control(numerator / (rows + 1))
+        np.testing.assert_array_equal(chosen(numerator, rows, rate), adjusted <= float(rate) * (1 + 1e-12))
+
+
+def test_a_rate_that_is_met_exactly_is_met():
+    """0.3 is 3/10: three of ten people, 99 rows; in floats 0.3·3/10 falls short of 9/100."""
+    numerator = np.array([9, 9, 9, *[100] * 7])
+    assert chosen(numerator, 99, Fraction("0.3")).sum() == 3
+    assert chosen(numerator, 99, Fraction("0.29")).sum() == 0
+
+
+def test_p_values_by_hand(model):
+    arm, c = model.arms_[1], 2.0
+    mine = TRIAL & (TREATMENT == 1)
+    predicted, people = arm._prognosis(X[mine]), arm._prognosis(PEOPLE)
+    found = select(model, PEOPLE, 1, above=c, fdr=0.2)
+    expected = [(1 + np.sum((Y[mine] <= c) & (predicted >= each))) / (mine.sum() + 1) for each in people]
+    np.testing.assert_allclose(found.p_values, expected)
+    np.testing.assert_array_equal(found.selected, stats.false_discovery_control(expected) <= 0.2)
+    assert (found.rows, found.reached) == (mine.sum(), (Y[mine] > c).sum())
+    assert 0 < found.selected.sum() < NEW
+    assert people[found.selected].min() > people[~found.selected].max()
+
+
+def test_below_mirrors_above(model):
+    turned = fitted(y=-Y)
+    below = select(model, PEOPLE, 0, below=-1.5, fdr=0.2)
+    above = select(turned, PEOPLE, 0, above=1.5, fdr=0.2)
+    assert below.selected.any()
+    np.testing.assert_array_equal(below.selected, above.selected)
+    np.testing.assert_array_equal(below.p_values, above.p_values)
+    assert below.reached == (Y[TRIAL & (TREATMENT == 0)] < -1.5).sum()
+
+
+def test_rows_on_the_value_fall_short_and_ties_count_in_full():
+    ones = (Y > 1).astype(float)
+    with pytest.warns(UserWarning, match="the outcome is 0 or 1"):
+        model = fitted(y=ones)
+    found = select(model, PEOPLE, 1, above=0)
+    assert found.reached == ones[TRIAL & (TREATMENT == 1)].sum()
+    assert found.selected.any()
+    assert not select(model, PEOPLE, 1, above=1, fdr=0.9).reached
+    np.testing.assert_array_equal(numerators(np.array([1.0, 2.0, 2.0]), np.array([0.0, 1.0, 2.0, 3.0])), [4, 4, 3, 1])
+
+
+def test_scores_that_differ_by_rounding_are_tied():
+    np.testing.assert_array_equal(numerators(np.array([1.0]), np.array([1 + 1e-12, 1 + 1e-6]), 1e-9), [2, 1])
+    coarse = np.repeat(np.array([[0.1, 0.7], [0.3, 0.9]]), 350, axis=0)[np.arange(ROWS) * 37 % ROWS]
+    model = CounterfactualIntervals("transfer", base="ridge", random_state=0).fit(coarse, Y, TREATMENT, TRIAL)
+    together = select(model, coarse[:40], 1, above=2).p_values
+    alone = [select(model, coarse[place : place + 1], 1, above=2).p_values[0] for place in range(40)]
+    np.testing.assert_array_equal(together, alone)
+    assert len(set(together)) == 2
+
+
+@pytest.mark.parametrize("name", ["transfer", "transfer-centred", "prognostic"])
+def test_a_saved_model_chooses_the_same(name, tmp_path):
+    model = fitted(name)
+    model.save(tmp_path / "model.confide")
+    first, second = (select(each, PEOPLE, 1, above=1) for each in (model, load(tmp_path / "model.confide")))
+    np.testing.assert_array_equal(first.p_values, second.p_values)
+    np.testing.assert_array_equal(first.selected, second.selected)
+    assert first.found_at_all == second.found_at_all
+
+
+def test_the_level_side_and_groups_have_no_part_in_it(model):
+    found = select(model, PEOPLE, 1, above=2, fdr=0.2)
+    for other in (model.with_alpha(0.3), fitted(side="lower"), fitted(groups=None, alpha=0.05)):
+        again = select(other, PEOPLE, 1, above=2, fdr=0.2)
+        np.testing.assert_array_equal(again.selected, found.selected)
+        np.testing.assert_array_equal(again.p_values, found.p_values)
+
+
+def test_gamma_divides_the_rate(model):
+    half = select(model, PEOPLE, 1, above=2, fdr=0.1)
+    found = select(model.with_gamma(2), PEOPLE, 1, above=2, fdr=0.2)
+    np.testing.assert_array_equal(found.selected, half.selected)
+    np.testing.assert_array_equal(found.p_values, half.p_values)
+    assert (found.fewest, found.gamma, found.fdr) == (half.fewest, 2.0, 0.2)
+
+
+def test_thinned_rows_are_as_frequent_as_in_the_trial():
+    """A row of probability π is kept with the chance π_min/π, and those of the smallest always."""
+    assignment = np.where(TRIAL, np.where(X[:, 1] > 0, 0.8, 0.2), 1.0)
+    received = np.where(RNG.random(ROWS) < assignment, 1, 0)
+    stated = np.where(received == 1, assignment, 1 - assignment)
+    model = fitted(treatment=np.where(TRIAL, received, TREATMENT), study={"assignment": stated})
+    mine = TRIAL & (received == 1)
+    trial = model.arms_[1].trial_outcomes_
+    assert set(Y[mine & (stated == 0.2)]) <= set(trial.y) <= set(Y[mine])
+    assert len(trial) < mine.sum() / 2
+    assert select(model, PEOPLE, 1, above=2).rows == len(trial)
+    assert select(fitted(), PEOPLE, 1, above=2).rows == np.sum(TRIAL & (TREATMENT == 1))
+
+
+def test_thinning_keeps_each_row_with_its_chance():
+    marks = fitted(
+        treatment=np.where(TRIAL, RNG.integers(2, size=ROWS), TREATMENT),
+        study={"assignment": np.where(X[:, 1] > 0, 0.75, 0.25)},
+    ).arms_[1].weights_
+    rows = len(marks.marks.weight)
+    kept = [
+        np.isin(np.arange(rows), TrialOutcomes.thinned(np.arange(rows), np.arange(rows), 0.0, marks, seed).y)
+        for seed in range(400)
+    ]
+    shares = np.mean(kept, axis=0)
+    expected = marks.marks.weight / marks.largest
+    assert set(expected.round(6)) == {1.0, round(1 / 3, 6)}
+    assert (shares[expected == 1] == 1).all()
+    assert shares[expected < 1].mean() == pytest.approx(1 / 3, abs=0.01)
+
+
+def test_what_the_trial_could_find_at_all():
+    def found(people, rows, fdr=0.1, gamma=1.0):
+        return Selection(np.zeros(people, dtype=bool), np.ones(people), 1, "above", 600.0, fdr, gamma, rows, 12)
+
+    some = found(1000, 99)
+    assert (some.smallest, some.fewest) == (0.01, 100)
+    assert some.found_at_all == (
+        "Of the trial's 99 rows under treatment 1, 12 are above 600. The smallest p-value that so many rows can give "
+        "is 0.01, so of these 1,000 people either at least 100 are chosen or nobody."
+    )
+    assert found(1000, 99, gamma=2.0).fewest == 200
+    assert found(5, 99).found_at_all.endswith("so even one of these 5 people could be chosen alone.")
+    assert found(1000, 8).found_at_all.endswith("so nobody can be chosen at this rate: it takes 9 rows.")
+    assert found(1000, 9).fewest == 1000
+    assert found(0, 99).found_at_all.endswith("can give is 0.01.")
+    # Nobody is chosen one short of it, and all are at it, even if all have the smallest p-value.
+    for count in (99, 100):
+        numerator = np.where(np.arange(1000) < count, 1, 100)
+        assert chosen(numerator, 99, Fraction(1, 10)).sum() == (count if count == 100 else 0)
+
+
+def test_the_promise_is_two_sentences(model):
+    told = select(model, PEOPLE, 1, below=3, fdr=0.05).promise
+    assert told.startswith("On average over trials and lists like these, at most 5 % of the people on a list do not")
+    assert "an outcome below 3 under treatment 1" in told
+    assert told.count(". ") == 1
+
+
+def test_nobody_asked_is_nobody_chosen(model):
+    found = select(model, PEOPLE[:0], 1, above=2)
+    assert len(found) == len(found.p_values) == 0
+
+
+def test_people_unlike_the_trial_are_pointed_out(model):
+    with pytest.warns(PopulationWarning) as caught:
+        select(model, PEOPLE + 9, 1, above=2)
+    assert caught[0].filename == __file__
+
+
+def test_what_is_refused(model):
+    with pytest.raises(ValueError, match="give above or below, and one of them, got above=None and below=None"):
+        select(model, PEOPLE, 1)
+    with pytest.raises(ValueError, match="got above=1 and below=2"):
+        select(model, PEOPLE, 1, above=1, below=2)
+    with pytest.raises(ValueError, match="above must be a finite number, got nan"):
+        select(model, PEOPLE, 1, above=float("nan"))
+    with pytest.raises(ValueError, match="fdr must lie strictly between 0 and 1, got 1"):
+        select(model, PEOPLE, 1, above=1, fdr=1)
+    with pytest.raises(ValueError, match="treatment 7 is unknown"):
+        select(model, PEOPLE, 7, above=1)
+    with pytest.raises(RefusalError, match=r"naive learns from trial rows, .* Use prognostic, transfer"):
+        select(fitted("naive"), PEOPLE, 1, above=1)
+
+
+@pytest.mark.parametrize(
+    ("part", "why"), [("cluster", "people of one cluster depend on each other"), ("target", "is estimated")]
+)
+def test_studies_for_which_no_rate_is_proved_are_refused(part, why):
+    study = {"cluster": np.arange(ROWS) // 2} if part == "cluster" else {"target": PEOPLE}
+    model = fitted(study=study)
+    with pytest.raises(RefusalError, match=f"the study has a {part}, and no false discovery rate is proved.*{why}"):
+        select(model, PEOPLE, 1, above=1)
