@@ -75,19 +75,16 @@ def test_p_values_of_people_who_fall_short_are_small_no_more_often_than_they_say
 
 
 def test_with_gamma_the_rate_holds_for_people_so_much_more_frequent():
-    """Four kinds of people, 3 of them in the trial and 2 new, who are drawn with other chances: all draws, exactly."""
-    score, y = np.array([0.0, 1.0, 1.0, 2.0]), np.array([0.0, 0.0, 2.0, 2.0])
-    in_trial = [Fraction(1, 4)] * 4
-    asked = [Fraction(0), Fraction(1, 2), Fraction(0), Fraction(1, 2)]  # twice as frequent
-    rate, found = Fraction(9, 10), {1: Fraction(0), 2: Fraction(0)}
-    for kinds in product(range(4), repeat=5):
-        chance = np.prod([in_trial[k] for k in kinds[:3]]) * np.prod([asked[k] for k in kinds[3:]])
-        if chance:
-            places, new = np.array(kinds), np.arange(5) >= 3
-            for gamma in found:
-                found[gamma] += chance * false_share(score[places], y[places], new, 1, rate / gamma)
-    assert found[2] <= rate
-    assert 0 < found[2] < found[1]
+    """Half of the trial falls short, and all who are asked about: twice as many. All draws of 7 people, exactly."""
+    y, score, rate = np.array([0.0, 2.0]), np.zeros(2), Fraction(2, 3)
+    found = {1: Fraction(0), 2: Fraction(0)}
+    for kinds in product(range(2), repeat=5):
+        people = np.array([*kinds, 0, 0])
+        for gamma in found:
+            share = false_share(score[people], y[people], np.arange(7) >= 5, 1, rate / gamma)
+            found[gamma] += share / 2**5
+    assert found[1] > rate
+    assert 0 < found[2] <= rate
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -192,10 +189,14 @@ def test_thinned_rows_are_as_frequent_as_in_the_trial():
 
 
 def test_thinning_keeps_each_row_with_its_chance():
-    marks = fitted(
-        treatment=np.where(TRIAL, RNG.integers(2, size=ROWS), TREATMENT),
-        study={"assignment": np.where(X[:, 1] > 0, 0.75, 0.25)},
-    ).arms_[1].weights_
+    marks = (
+        fitted(
+            treatment=np.where(TRIAL, RNG.integers(2, size=ROWS), TREATMENT),
+            study={"assignment": np.where(X[:, 1] > 0, 0.75, 0.25)},
+        )
+        .arms_[1]
+        .weights_
+    )
     rows = len(marks.marks.weight)
     kept = [
         np.isin(np.arange(rows), TrialOutcomes.thinned(np.arange(rows), np.arange(rows), 0.0, marks, seed).y)

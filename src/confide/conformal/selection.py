@@ -24,9 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-def numerators(
-    short: NDArray[np.float64], new: NDArray[np.float64], rounding: float = 0.0
-) -> NDArray[np.intp]:
+def numerators(short: NDArray[np.float64], new: NDArray[np.float64], rounding: float = 0.0) -> NDArray[np.intp]:
     """Return (m + 1)·p of new rows.
 
     Parameters

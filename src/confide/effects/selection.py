@@ -8,7 +8,6 @@ from fractions import Fraction
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from confide.conformal.quantile import check_alpha
@@ -88,6 +87,7 @@ class Selection:
     @property
     def found_at_all(self) -> str:
         """What this trial could find at all, in sentences."""
+        people = _counted(len(self), "person")
         told = (
             f"Of the trial's {_counted(self.rows, 'row')} under treatment {self.treatment}, {self.reached:,} "
             f"{'is' if self.reached == 1 else 'are'} {self.side} {self.value:g}. The smallest p-value that so many "
@@ -99,8 +99,8 @@ class Selection:
             needed = math.ceil(1 / _rate(self.fdr, self.gamma)) - 1
             return f"{told}, so nobody can be chosen at this rate: it takes {needed:,} rows."
         if self.fewest == 1:
-            return f"{told}, so even one of these {_counted(len(self), 'person')} could be chosen alone."
-        return f"{told}, so of these {_counted(len(self), 'person')} either at least {self.fewest:,} are chosen or nobody."
+            return f"{told}, so even one of these {people} could be chosen alone."
+        return f"{told}, so of these {people} either at least {self.fewest:,} are chosen or nobody."
 
 
 def select(
@@ -160,6 +160,7 @@ def select(
     arm = model._known_arm(treatment)
     score = arm._prognosis(model._encode_new(X, stacklevel=3))
     trial = arm.trial_outcomes_
+    assert trial is not None  # noqa: S101  (or there would be no prognosis)
     sign = 1 if side == "above" else -1
     short = sign * trial.y <= sign * value
     numerator = numerators(sign * trial.score[short], sign * score, trial.rounding)
