@@ -264,7 +264,7 @@ class ArmLearner(RegressorMixin, BaseEstimator, ABC):
     def _trial_outcomes(self, arm: Arm) -> TrialOutcomes:
         """Return what became of the trial rows, beside their prognostic scores."""
         score = self._prognosis(arm.trial.X)
-        some = np.linspace(0, len(score) - 1, ROWS_ALONE).astype(np.intp)
+        some = np.linspace(0, len(score) - 1, min(ROWS_ALONE, len(score))).astype(np.intp)
         rounding = float(predictions_off(self._prognosis, arm.trial.X[some], score[some]))
         return TrialOutcomes.thinned(score, arm.trial.y, rounding, self.weights_, arm.split_seed)
 
