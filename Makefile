@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow test-docs test-paper test-long test-versions test-package lint format bench study-methods study-default study-ratios study-confounding study-misses study-theorem study-attacks study-population study-whom study-randomisation study-averages reproduction-page benchmarks-page pictures rooms promises docs docs-serve lock clean
+.PHONY: help setup demo test test-slow test-docs test-paper test-long test-versions test-package lint format bench study-methods study-default study-ratios study-confounding study-misses study-theorem study-attacks study-population study-whom study-randomisation study-averages study-selection reproduction-page benchmarks-page pictures rooms promises docs docs-serve lock clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*?## ' $(MAKEFILE_LIST) | awk -F ':.*?## ' '{printf "  make %-17s %s\n", $$1, $$2}'
@@ -96,6 +96,9 @@ study-randomisation: $(READY) ## docs/randomisation.md: size and power of the te
 
 study-averages: $(READY) ## docs/averages.md: coverage and width of average effects, generated and real data (minutes)
 	$(BIN)/python -m studies averages
+
+study-selection: $(READY) ## docs/selection.md: the false discovery rate of choosing people, and how many are found (ten minutes)
+	$(BIN)/python -m studies selection --seeds 1000
 
 reproduction-page: $(READY) ## docs/reproduction.md from its CSV files; FROM=folder takes them from `confide reproduce all`
 	$(BIN)/python scripts/reproduction.py $(if $(FROM),--from $(FROM))

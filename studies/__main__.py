@@ -33,6 +33,7 @@ from studies import (
     default_study,
     population_study,
     randomisation_study,
+    selection_study,
     whom_study,
 )
 from studies.confounding import Rejection, repeat_test
@@ -412,60 +413,17 @@ def theorem_page() -> str:
     return "\n".join(lines) + "\n"
 
 
-def attacks(seeds: int, jobs: int, only: list[str]) -> None:
-    """Measure coverage on data that once broke the promise, in every case or only in those named."""
-    kept = [row for row in read_csv("attacks.csv") if row["case"] not in only] if only else []
-    write_csv("attacks.csv", kept + attacks_study.run(seeds, jobs, only))
+def of_cases(name: str, study: Any) -> tuple[Any, Any]:
+    """Return how a study of named cases is run, all of them or only some, and how its page is made."""
 
+    def run(seeds: int, jobs: int, only: list[str]) -> None:
+        old = read_csv(f"{name}.csv") if only else []
+        new = study.run(seeds, jobs, only)
+        order = list(dict.fromkeys(row["case"] for row in (*old, *new)))
+        kept = [row for row in old if row["case"] not in only]
+        write_csv(f"{name}.csv", sorted(kept + new, key=lambda row: order.index(row["case"])))
 
-def attacks_page() -> str:
-    """Return the page made from the repetitions."""
-    return attacks_study.page(read_csv("attacks.csv"))
-
-
-def population(seeds: int, jobs: int, only: list[str]) -> None:
-    """Count warnings for rows of the trial's population and for absurd ones, in every case or only in those named."""
-    kept = [row for row in read_csv("population.csv") if row["case"] not in only] if only else []
-    write_csv("population.csv", kept + population_study.run(seeds, jobs, only))
-
-
-def population_page() -> str:
-    """Return the page made from the counts."""
-    return population_study.page(read_csv("population.csv"))
-
-
-def whom(seeds: int, jobs: int, only: list[str]) -> None:
-    """Measure coverage for other people than the trial's, in every case or only in those named."""
-    kept = [row for row in read_csv("whom.csv") if row["case"] not in only] if only else []
-    write_csv("whom.csv", kept + whom_study.run(seeds, jobs, only))
-
-
-def whom_page() -> str:
-    """Return the page made from the draws."""
-    return whom_study.page(read_csv("whom.csv"))
-
-
-def randomisation(seeds: int, jobs: int, only: list[str]) -> None:
-    """Count rejections of the test of randomisation, in every case or only in those named."""
-    kept = [row for row in read_csv("randomisation.csv") if row["case"] not in only] if only else []
-    write_csv("randomisation.csv", kept + randomisation_study.run(seeds, jobs, only))
-
-
-def randomisation_page() -> str:
-    """Return the page made from the counts."""
-    return randomisation_study.page(read_csv("randomisation.csv"))
-
-
-def averages(seeds: int, jobs: int, only: list[str]) -> None:
-    """Measure intervals of average effects, fifty draws per seed, in every case or only in those named."""
-    kept = [row for row in read_csv("averages.csv") if row["case"] not in only] if only else []
-    rows = kept + averages_study.run(seeds, jobs, only)
-    write_csv("averages.csv", sorted(rows, key=lambda row: averages_study.CASE_ORDER.index(row["case"])))
-
-
-def averages_page() -> str:
-    """Return the page made from the cells."""
-    return averages_study.page(read_csv("averages.csv"))
+    return run, lambda: study.page(read_csv(f"{name}.csv"))
 
 
 def write_csv(name: str, rows: list[dict[str, Any]]) -> None:
@@ -490,11 +448,12 @@ STUDIES = {
     "confounding": (confounding, confounding_page),
     "misses": (misses, misses_page),
     "theorem": (theorem, theorem_page),
-    "attacks": (attacks, attacks_page),
-    "population": (population, population_page),
-    "whom": (whom, whom_page),
-    "randomisation": (randomisation, randomisation_page),
-    "averages": (averages, averages_page),
+    "attacks": of_cases("attacks", attacks_study),
+    "population": of_cases("population", population_study),
+    "whom": of_cases("whom", whom_study),
+    "randomisation": of_cases("randomisation", randomisation_study),
+    "averages": of_cases("averages", averages_study),
+    "selection": of_cases("selection", selection_study),
 }
 
 if __name__ == "__main__":

@@ -20,7 +20,18 @@ def test_help_lists_the_commands(confide):
     for arguments in ([], ["--help"]):
         status, out, err = confide(*arguments)
         assert (status, err) == (0, "")
-        commands = ("run", "predict", "report", "select", "compare", "effects", "diagnose", "methods", "demo", "reproduce")
+        commands = (
+            "run",
+            "predict",
+            "report",
+            "select",
+            "compare",
+            "effects",
+            "diagnose",
+            "methods",
+            "demo",
+            "reproduce",
+        )
         for command in commands:
             assert f"\n  {command} " in out
 

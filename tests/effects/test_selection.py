@@ -4,6 +4,7 @@ from fractions import Fraction
 from itertools import combinations, product
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
 from sklearn.linear_model import LinearRegression
@@ -160,10 +161,20 @@ def test_a_saved_model_chooses_the_same(name, tmp_path):
 
 def test_the_level_side_and_groups_have_no_part_in_it(model):
     found = select(model, PEOPLE, 1, above=2, fdr=0.2)
-    for other in (model.with_alpha(0.3), fitted(side="lower"), fitted(groups=None, alpha=0.05)):
+    for other in (model.with_alpha(0.3), fitted(side="lower")):
         again = select(other, PEOPLE, 1, above=2, fdr=0.2)
         np.testing.assert_array_equal(again.selected, found.selected)
         np.testing.assert_array_equal(again.p_values, found.p_values)
+    table, people = (pd.DataFrame(rows, columns=["a", "b"]).assign(old=rows[:, 1] > 1) for rows in (X, PEOPLE))
+    plain, grouped = (
+        CounterfactualIntervals("transfer", base="ridge", alpha=0.3, groups=groups, random_state=0).fit(
+            table, Y, TREATMENT, TRIAL
+        )
+        for groups in (None, "old")
+    )
+    assert len(grouped.groups_.names) == 2
+    first, second = (select(each, people, 1, above=2, fdr=0.2).p_values for each in (plain, grouped))
+    np.testing.assert_array_equal(first, second)
 
 
 def test_gamma_divides_the_rate(model):
@@ -235,6 +246,8 @@ def test_the_promise_is_two_sentences(model):
     assert told.startswith("On average over trials and lists like these, at most 5 % of the people on a list do not")
     assert "an outcome below 3 under treatment 1" in told
     assert told.count(". ") == 1
+    asked = select(model.with_gamma(1.5), PEOPLE, 1, below=3, fdr=0.05).promise
+    assert "under treatment 1, if people are at most 1.5 times as frequent as in the trial; an empty list" in asked
 
 
 def test_nobody_asked_is_nobody_chosen(model):

@@ -52,8 +52,9 @@ def chosen(numerator: NDArray[np.intp], rows: int, rate: Fraction) -> NDArray[np
         q.
     """
     values, counts = np.unique(numerator, return_counts=True)
+    least, most = rate.denominator * len(numerator), rate.numerator * (rows + 1)
     last = 0
     for value, so_many in zip(values.tolist(), np.cumsum(counts).tolist(), strict=True):
-        if value * len(numerator) <= rate * so_many * (rows + 1):
+        if value * least <= so_many * most:
             last = value
     return np.asarray(numerator <= last)

@@ -78,10 +78,11 @@ class Selection:
     @property
     def promise(self) -> str:
         """What the false discovery rate promises, in two sentences."""
+        whom = "" if self.gamma == 1 else f", if people are at most {self.gamma:g} times as frequent as in the trial"
         return (
             f"On average over trials and lists like these, at most {100 * self.fdr:g} % of the people on a list do not "
-            f"have an outcome {self.side} {self.value:g} under treatment {self.treatment}; an empty list counts as "
-            "0 %. That is a promise about lists, not about each person on one."
+            f"have an outcome {self.side} {self.value:g} under treatment {self.treatment}{whom}; an empty list counts "
+            "as 0 %. That is a promise about lists, not about each person on one."
         )
 
     @property
