@@ -13,10 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from confide import CounterfactualIntervals, PopulationWarning, select
-from confide.conformal.marks import Marks
 from confide.conformal.selection import chosen, numerators
 from confide.methods.trial_outcomes import TrialOutcomes
-from confide.weights.arm_weights import ArmWeights
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -91,7 +89,12 @@ def cells() -> list[Cell]:
         for rows in (100, 1000)
         for way in ("gamma = 1", "gamma = 1.5", "gamma = 2")
     ]
-    models = [Cell("model", "transfer", 100, 500, quantile, way) for quantile in (0.5, 0.8) for way in MODELS]
+    models = [
+        Cell("model", name, 100, 500, quantile, way)
+        for quantile in (0.5, 0.8)
+        for name in ("transfer", "naive")
+        for way in MODELS
+    ]
     return plain + ties + stratified + frequent + models
 
 
@@ -158,8 +161,8 @@ def _stratified(cell: Cell, rng: np.random.Generator) -> Shares:
     chance = np.where(X @ TRUE > 0, *CHANCES)
     mine = rng.random(cell.rows) < chance
     coefficients = COEFFICIENTS[cell.score]
-    weights = ArmWeights(Marks(weight=1 / chance[mine]), 1 / min(CHANCES)) if cell.way == "thinned" else None
-    trial = TrialOutcomes.thinned(X[mine] @ coefficients, y[mine], 0.0, weights, int(rng.integers(2**31)))
+    kept = min(CHANCES) / chance[mine] if cell.way == "thinned" else None
+    trial = TrialOutcomes.thinned(X[mine] @ coefficients, y[mine], 0.0, kept, int(rng.integers(2**31)))
     c = NormalDist().inv_cdf(cell.quantile)
     return _shares(numerators(trial.score[trial.y <= c], new @ coefficients), len(trial), truth > c)
 
@@ -188,7 +191,7 @@ def _model(cell: Cell, rng: np.random.Generator) -> Shares:
     y = np.where(treated, y1, X[:, 1] + rng.normal(size=rows))
     known = np.arange(rows) < table + trial
     assignment = np.where(treated, chance, 1 - chance)[known] if np.ptp(chance) else None
-    model = CounterfactualIntervals("transfer", base="ridge", random_state=0)
+    model = CounterfactualIntervals(cell.score, base="ridge", random_state=0)
     model.fit(X[known], y[known], treated[known].astype(int), in_trial[known], assignment=assignment)
     spread = math.sqrt(1.5**2 + 0.5**2 + 1 + 0.5**2)
     c = spread * NormalDist().inv_cdf(cell.quantile)

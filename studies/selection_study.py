@@ -59,8 +59,9 @@ recorded.""",
     "model": (
         "Fitted models",
         """\
-`CounterfactualIntervals("transfer", base="ridge")` on 1,000 observational rows with a hidden confounder and a trial \
-of 200 rows, about half of them treated, with one chance for all, or of 0.25 and 0.75 by a covariate.""",
+`CounterfactualIntervals` with the named method and `base="ridge"`, on 1,000 observational rows with a hidden \
+confounder and a trial of 200 rows, about half of them treated, with one chance for all, or of 0.25 and 0.75 by a \
+covariate.""",
     ),
 }
 

@@ -24,8 +24,6 @@ pytestmark = pytest.mark.docs
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 EVERY = [*PAGES, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"]
-STUDIES = ("methods", "default", "ratios", "confounding", "misses", "theorem", "attacks", "population", "whom")
-STUDIES += ("selection",)
 CHOOSING = (ROOT / "docs" / "choosing.md").read_text(encoding="utf-8")
 
 

@@ -121,9 +121,9 @@ def test_a_file_that_has_the_columns_already_is_refused(kept, value, confide):
 
 
 def test_a_model_that_learnt_from_the_trial_is_refused(folder, confide):
-    quick = ["--method", "naive", "--base", "ridge"]
-    assert confide("run", *STUDY, *quick, "--save", "naive.confide")[0] == 0
-    status, _, err = confide("select", "naive.confide", "new.csv", *ASKED, "--above", "1", "--out", "chosen.csv")
+    quick = ["--method", "wscp-dr-calibrated", "--base", "ridge"]
+    assert confide("run", *STUDY, *quick, "--save", "two.confide")[0] == 0
+    status, _, err = confide("select", "two.confide", "new.csv", *ASKED, "--above", "1", "--out", "chosen.csv")
     assert status == 2
-    assert "naive learns from trial rows" in err
+    assert "wscp-dr-calibrated learns from trial rows" in err
     assert not (folder / "chosen.csv").exists()

@@ -118,6 +118,19 @@ def test_p_values_by_hand(model):
     assert people[found.selected].min() > people[~found.selected].max()
 
 
+def test_naive_learns_from_one_half_and_calibrates_on_the_other():
+    model, c = fitted("naive"), 2.0
+    arm, mine = model.arms_[1], np.flatnonzero(TRIAL & (TREATMENT == 1))
+    learns = arm._learning_rows(TRIAL[TREATMENT == 1])[TRIAL[TREATMENT == 1]]
+    fit, calibration = mine[learns], mine[~learns]
+    line = LinearRegression().fit(X[fit], Y[fit])
+    score, people = line.predict(X[calibration]), line.predict(PEOPLE)
+    found = select(model, PEOPLE, 1, above=c, fdr=0.2)
+    expected = [(1 + np.sum((Y[calibration] <= c) & (score >= each))) / (len(calibration) + 1) for each in people]
+    np.testing.assert_allclose(found.p_values, expected)
+    assert found.selected.any()
+
+
 def test_below_mirrors_above(model):
     turned = fitted(y=-Y)
     below = select(model, PEOPLE, 0, below=-1.5, fdr=0.2)
@@ -149,7 +162,7 @@ def test_scores_that_differ_by_rounding_are_tied():
     assert len(set(together)) == 2
 
 
-@pytest.mark.parametrize("name", ["transfer", "transfer-centred", "prognostic"])
+@pytest.mark.parametrize("name", ["transfer", "transfer-centred", "prognostic", "naive"])
 def test_a_saved_model_chooses_the_same(name, tmp_path):
     model = fitted(name)
     model.save(tmp_path / "model.confide")
@@ -200,24 +213,27 @@ def test_thinned_rows_are_as_frequent_as_in_the_trial():
 
 
 def test_thinning_keeps_each_row_with_its_chance():
-    marks = (
-        fitted(
-            treatment=np.where(TRIAL, RNG.integers(2, size=ROWS), TREATMENT),
-            study={"assignment": np.where(X[:, 1] > 0, 0.75, 0.25)},
-        )
-        .arms_[1]
-        .weights_
+    chance = np.array([1.0, 0.5, 0.1])
+    rows = np.arange(3.0)
+    kept = np.mean(
+        [np.isin(rows, TrialOutcomes.thinned(rows, rows, 0.0, chance, seed).y) for seed in range(2000)], axis=0
     )
-    rows = len(marks.marks.weight)
-    kept = [
-        np.isin(np.arange(rows), TrialOutcomes.thinned(np.arange(rows), np.arange(rows), 0.0, marks, seed).y)
-        for seed in range(400)
-    ]
-    shares = np.mean(kept, axis=0)
-    expected = marks.marks.weight / marks.largest
-    assert set(expected.round(6)) == {1.0, round(1 / 3, 6)}
-    assert (shares[expected == 1] == 1).all()
-    assert shares[expected < 1].mean() == pytest.approx(1 / 3, abs=0.01)
+    assert kept[0] == 1
+    np.testing.assert_allclose(kept, chance, atol=0.04)
+
+
+@pytest.mark.parametrize("name", ["transfer", "naive"])
+def test_chances_are_those_of_the_rows_that_calibrate(name):
+    """The rows that were kept, and no others, are found again by their outcomes."""
+    stated = np.where(X[:, 1] > 0, 0.75, 0.25)
+    arm = fitted(name, study={"assignment": stated}).arms_[0]
+    trial, mine = arm.trial_outcomes_, np.flatnonzero(TRIAL & (TREATMENT == 0))
+    learns = arm._learning_rows(TRIAL[TREATMENT == 0])[TRIAL[TREATMENT == 0]]
+    calibrate = mine[~learns]
+    likely = np.isin(Y[calibrate], trial.y)
+    assert likely[stated[calibrate] == 0.25].all()
+    assert 0.1 < likely[stated[calibrate] == 0.75].mean() < 0.6
+    assert likely.sum() == len(trial)
 
 
 def test_what_the_trial_could_find_at_all():
@@ -272,8 +288,8 @@ def test_what_is_refused(model):
         select(model, PEOPLE, 1, above=1, fdr=1)
     with pytest.raises(ValueError, match="treatment 7 is unknown"):
         select(model, PEOPLE, 7, above=1)
-    with pytest.raises(RefusalError, match=r"naive learns from trial rows, .* Use prognostic, transfer"):
-        select(fitted("naive"), PEOPLE, 1, above=1)
+    with pytest.raises(RefusalError, match=r"wscp-dr-calibrated learns from trial rows .* Use prognostic, transfer"):
+        select(fitted("wscp-dr-calibrated"), PEOPLE, 1, above=1)
 
 
 @pytest.mark.parametrize(

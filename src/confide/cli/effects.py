@@ -29,7 +29,7 @@ from confide.cli.app import (
     app,
 )
 from confide.cli.console import check_one_standard_input, check_outputs, notes, print_json, waiting
-from confide.cli.shared import dialect_of, fitted, read_tables
+from confide.cli.shared import ForWhom, dialect_of, fitted, read_tables
 
 if TYPE_CHECKING:
     from confide.effects.averages import AverageEffect
@@ -72,12 +72,12 @@ def effects(
 
     check_alpha(alpha)
     with notes():
-        whom = {"assignment": assignment, "cluster": cluster}
-        study = read_tables(observational, trial, treatment, outcome, id, category, dialect, None, covariates, **whom)
+        whom = ForWhom(assignment, cluster)
+        study = read_tables(observational, trial, treatment, outcome, id, category, dialect, None, covariates, whom)
         # Intervals for individuals are not asked for: neither their bounds nor their shortages matter here.
         warnings.simplefilter("ignore", InfiniteIntervalWarning)
         bounds = [0.0, 1.0] if set(study.y.tolist()) == {0.0, 1.0} else None
-        model = fitted(study, method, alpha, seed, base=base, control=control, outcome_range=bounds)
+        model = fitted(study, method, alpha, seed, whom, base=base, control=control, outcome_range=bounds)
         others = [label for label in model.treatments_.tolist() if label != model.control_]
         with waiting("comparing the arms"):
             found = {label: average_effect(model, study, label, model.control_, by or None, alpha) for label in others}

@@ -116,7 +116,8 @@ def select(
     """Return whom to choose: people whose outcome under a treatment is above (below) a value.
 
     The arm's trial rows calibrate: a person's p-value says how many of those that fell short of the value were
-    predicted at least as high, by what observational rows alone teach. `confide.conformal.selection` has the formula.
+    predicted at least as high, by a model that was learnt from other rows. `confide.conformal.selection` has the
+    formula.
 
     Promise: the false discovery rate, the mean share of those chosen whose outcome is not on that side of the value, is
     at most ``fdr``, whatever the confounding: a table that misleads finds fewer people. It is for people who are drawn,
@@ -126,8 +127,10 @@ def select(
     Parameters
     ----------
     model : CounterfactualIntervals
-        Fitted. Its method must not learn from trial rows: prognostic, transfer and transfer-centred, with observational
-        rows, do not. Its level, side and groups have no part in it. With its gamma the rule takes fdr/gamma.
+        Fitted. With prognostic, transfer and transfer-centred the observational rows predict, and all trial rows of
+        the arm calibrate. With naive half of them predict and the other half calibrates: better where the large table
+        misleads and the trial is large. Methods that use trial rows in other ways are refused. Level, side and groups
+        have no part in it. With the model's gamma the rule takes fdr/gamma.
     X : frame or (n, d) array
         Covariates of everybody who could be chosen.
     treatment : label
@@ -159,9 +162,13 @@ def select(
                 "you may, or use one-sided intervals, whose promise is for single people."
             )
     arm = model._known_arm(treatment)
-    score = arm._prognosis(model._encode_new(X, stacklevel=3))
     trial = arm.trial_outcomes_
-    assert trial is not None  # noqa: S101  (or there would be no prognosis)
+    if trial is None:
+        raise RefusalError(
+            f"{arm.method_name} learns from trial rows in more ways than one, and people cannot be chosen by it. Use "
+            "prognostic, transfer or transfer-centred, which rank people by observational rows, or naive."
+        )
+    score = arm._ranking(model._encode_new(X, stacklevel=3))
     sign = 1 if side == "above" else -1
     short = sign * trial.y <= sign * value
     numerator = numerators(sign * trial.score[short], sign * score, trial.rounding)

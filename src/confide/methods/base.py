@@ -98,6 +98,10 @@ class ArmEstimator(ArmLearner):
                 f"{self.method_name} learns from trial rows, whose outcomes it would use twice. Use prognostic, "
                 "transfer or transfer-centred, with observational rows of each treatment."
             )
+        return self._ranking(X)
+
+    def _ranking(self, X: Table | NewRows) -> Floats:
+        """Return the scores by which people are ranked: outcomes as the rows that were learnt from predict them."""
         rows = self._new_rows(X)
         return self._scores_of(rows) if len(rows) else np.empty(0)
 

@@ -84,7 +84,7 @@ class ArmLearner(RegressorMixin, BaseEstimator, ABC):
     base_r2_: float | None
     # Whether something was learnt from trial rows, other than how they rank.
     learnt_from_trial_: bool
-    # Trial rows for choosing people; None if something was learnt from them.
+    # Trial rows for choosing people; None if something was learnt from all of them.
     trial_outcomes_: TrialOutcomes | None
     calibration_: Calibration
     # Scores of the calibration rows by side, and for whom these rows stand.
@@ -167,7 +167,7 @@ class ArmLearner(RegressorMixin, BaseEstimator, ABC):
             self.score_ = check_score(self.conformity_score)
             self.learnt_from_trial_ = self._learns_from_trial(arm)
             self._fit(arm)
-            self.trial_outcomes_ = None if self.learnt_from_trial_ else self._trial_outcomes(arm)
+            self.trial_outcomes_ = self._trial_outcomes(arm)
         self._warn_of_shortage()
         return self
 
@@ -261,16 +261,24 @@ class ArmLearner(RegressorMixin, BaseEstimator, ABC):
     def _fit(self, arm: Arm) -> None:
         """Fit the base model and the weights, and store the calibration."""
 
-    def _trial_outcomes(self, arm: Arm) -> TrialOutcomes:
-        """Return what became of the trial rows, beside their prognostic scores."""
-        score = self._prognosis(arm.trial.X)
+    def _trial_outcomes(self, arm: Arm) -> TrialOutcomes | None:
+        """Return what became of trial rows that nothing was learnt from, beside their scores; None if all were."""
+        rows = arm.trial
+        if self.learnt_from_trial_:
+            if self._learns_from(len(arm.observational)) != ("trial fit",):
+                return None
+            rows = arm.split_trial()[1]
+        score = self._ranking(rows.X)
         some = np.linspace(0, len(score) - 1, min(ROWS_ALONE, len(score))).astype(np.intp)
-        rounding = float(predictions_off(self._prognosis, arm.trial.X[some], score[some]))
-        return TrialOutcomes.thinned(score, arm.trial.y, rounding, self.weights_, arm.split_seed)
+        rounding = float(predictions_off(self._ranking, rows.X[some], score[some]))
+        chance = None
+        if self.weights_ is not None and self.weights_.largest is not None and rows.marks is not None:
+            chance = rows.marks.weights() / self.weights_.largest
+        return TrialOutcomes.thinned(score, rows.y, rounding, chance, arm.split_seed)
 
     @abstractmethod
-    def _prognosis(self, X: Any) -> Floats:
-        """Return the prognostic score of rows."""
+    def _ranking(self, X: Any) -> Floats:
+        """Return the scores by which people are ranked."""
 
     def _learn(self, rows: Rows, arm: Arm) -> Any:
         return self.score_.learn(self.base, rows, self._base_alpha(), arm.base_seed)

@@ -1,4 +1,4 @@
-"""What became of an arm's trial rows, beside what observational rows predicted: for choosing people."""
+"""What became of an arm's trial rows, beside what other rows predicted: for choosing people."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import numpy as np
 
 if TYPE_CHECKING:
     from confide.typing import Floats
-    from confide.weights.arm_weights import ArmWeights
 
 
 @dataclass(frozen=True)
@@ -19,7 +18,7 @@ class TrialOutcomes:
     Attributes
     ----------
     score : (m,) array
-        The prognostic score of each row, learnt without trial rows.
+        The score of each row, learnt from other rows.
     y : (m,) array
         Its outcome.
     rounding : float
@@ -34,14 +33,14 @@ class TrialOutcomes:
         return len(self.y)
 
     @classmethod
-    def thinned(cls, score: Floats, y: Floats, rounding: float, weights: ArmWeights | None, seed: int) -> TrialOutcomes:
-        """Return the rows; where assignment varies, each is kept with a chance in proportion to its weight.
+    def thinned(cls, score: Floats, y: Floats, rounding: float, chance: Floats | None, seed: int) -> TrialOutcomes:
+        """Return the rows, each kept with its chance; None: all of them.
 
         An arm's rows are people of the trial, drawn with their probabilities π of this treatment. Kept with the chance
-        π_min/π, which depends on nothing else, they are people of the trial drawn alike. ``π_min`` is the smallest
-        probability that the trial tells of (`ArmWeights.largest`).
+        π_min/π, which depends on nothing else, they are people of the trial drawn alike. π_min is the smallest
+        probability that the trial tells of.
         """
-        if weights is None or weights.largest is None or weights.marks.weight is None:
+        if chance is None:
             return cls(score, y, rounding)
-        kept = np.random.default_rng(seed).random(len(y)) < weights.marks.weight / weights.largest
+        kept = np.random.default_rng(seed).random(len(y)) < chance
         return cls(score[kept], y[kept], rounding)
