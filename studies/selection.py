@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from confide import CounterfactualIntervals, PopulationWarning, select
+from confide import CounterfactualIntervals, InfiniteIntervalWarning, PopulationWarning, select
 from confide.conformal.selection import chosen, numerators
 from confide.methods.trial_outcomes import TrialOutcomes
 
@@ -191,12 +191,13 @@ def _model(cell: Cell, rng: np.random.Generator) -> Shares:
     y = np.where(treated, y1, X[:, 1] + rng.normal(size=rows))
     known = np.arange(rows) < table + trial
     assignment = np.where(treated, chance, 1 - chance)[known] if np.ptp(chance) else None
-    model = CounterfactualIntervals(cell.score, base="ridge", random_state=0)
-    model.fit(X[known], y[known], treated[known].astype(int), in_trial[known], assignment=assignment)
     spread = math.sqrt(1.5**2 + 0.5**2 + 1 + 0.5**2)
     c = spread * NormalDist().inv_cdf(cell.quantile)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PopulationWarning)  # a false alarm, 6 times in a thousand
+        warnings.simplefilter("ignore", InfiniteIntervalWarning)  # of effects, which are not asked for
+        model = CounterfactualIntervals(cell.score, base="ridge", random_state=0)
+        model.fit(X[known], y[known], treated[known].astype(int), in_trial[known], assignment=assignment)
         picks = [select(model, X[~known], 1, above=c, fdr=rate).selected for rate in RATES]
     return [_share(picked, y1[~known] > c) for picked in picks]
 
