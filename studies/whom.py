@@ -28,6 +28,8 @@ METHODS = ("prognostic", "transfer", "transfer-centred", "naive")
 MEDIAN_SIZE = 9
 DIVIDED = "people assigned one by one"
 SMALL_DIFFER = "small ones differ more"
+SPREAD_TWICE = "treated vary twice as much"
+VARYING = "π from 0.1 to 0.9"
 
 
 @dataclass(frozen=True)
@@ -324,8 +326,52 @@ def choosers(setting: str, seed: int) -> list[Answered]:
     return found
 
 
+def participants(setting: str, seed: int) -> list[Answered]:
+    """Draw people whose outcome under one treatment is known: participants, and people of the observational table."""
+    rng = np.random.default_rng(seed)
+    spread = 2.0 if SPREAD_TWICE in setting else 1.0
+
+    def drawn(count: int, hidden: Floats | float = 0.0) -> People:
+        X = rng.normal(size=(count, 2))
+        size = np.exp(0.7 * X[:, 0]) if VARYING in setting else 1.0
+        y0 = X[:, 0] + 0.5 * X[:, 1] + size * rng.normal(size=count) + hidden
+        y1 = X[:, 0] + X[:, 1] + 1 + spread * size * rng.normal(size=count) + hidden
+        return People(X, y0, y1, np.zeros(count, dtype=np.intp))
+
+    hidden = rng.normal(size=OBSERVATIONAL)
+    table, trial, new = drawn(OBSERVATIONAL, 2 * hidden), drawn(400), drawn(NEW_ROWS)
+    chance = 0.5 + 0.4 * np.clip(2 * trial.X[:, 0], -1, 1) if VARYING in setting else np.full(400, 0.5)
+    chose = (hidden + rng.normal(size=OBSERVATIONAL) > 0).astype(np.intp)
+    lot = (rng.random(400) < chance).astype(np.intp)
+    rows = (
+        np.concatenate([table.X, trial.X]),
+        np.concatenate([table.outcomes(chose), trial.outcomes(lot)]),
+        np.concatenate([chose, lot]),
+        np.arange(OBSERVATIONAL + 400) >= OBSERVATIONAL,
+    )
+    known = {"assignment": in_trial(np.where(lot == 1, chance, 1 - chance))} if VARYING in setting else {}
+    found = []
+    for name in ("prognostic", "transfer"):
+        model, plain = fitted(name, rows, **known), fitted(name, rows)
+        ways = [("new people, two steps", model.predict_effect_interval(new.X), new)]
+        own: dict[str, Any] = {"assignment": chance} if known else {}
+        for way, one, who, received, more in (
+            ("participants", model, trial, lot, own),
+            *([("participants, without probabilities", plain, trial, lot, {})] if known else []),
+            ("people of the table, as if participants", plain, table, chose, {}),
+        ):
+            some = slice(None, NEW_ROWS)
+            answer = one.predict_effect_interval(
+                who.X[some], received=received[some], outcome=who.outcomes(received)[some], **more
+            )
+            ways.append((way, answer, People(who.X[some], who.y0[some], who.y1[some], who.cluster[some])))
+        for way, intervals, who in ways:
+            found.append(told("participants", setting, name, way, seed, [intervals], [who.y1 - who.y0]))
+    return found
+
+
 CASES: dict[str, tuple[Callable[[str, int], list[Answered]], tuple[str, ...]]] = {
-    "stratified": (stratified, ("π from 0.1 to 0.9",)),
+    "stratified": (stratified, (VARYING,)),
     "target": (target, ("1 standard deviation", "2 standard deviations")),
     "clusters": (
         clusters,
@@ -339,6 +385,7 @@ CASES: dict[str, tuple[Callable[[str, int], list[Answered]], tuple[str, ...]]] =
     "selected": (selected, ("Γ = 1", "Γ = 1.5", "Γ = 2")),
     "groups": (groups, ("both",)),
     "sides": (sides, ("both",)),
+    "participants": (participants, ("arms alike", SPREAD_TWICE, VARYING)),
     "schools": (schools, ("400 pupils",)),
     "choosers": (choosers, ("400 people",)),
 }

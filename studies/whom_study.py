@@ -25,6 +25,8 @@ EXACT = (
     "by group",
     "lower bound",
     "upper bound",
+    "participants",
+    "new people, two steps",
     *(f"gamma = {bound}, at the bound" for bound in ("1", "1.5", "2")),
 )
 
@@ -79,6 +81,13 @@ One person in seven is of a group whose outcomes vary 2.5 times as much. 400 tri
         "One side",
         """\
 Skewed outcomes, 300 trial rows. The last column is how far the end is from the mean outcome, or effect.""",
+    ),
+    "participants": (
+        "Trial participants, whose outcome is known",
+        """\
+Effects of the 400 people of a trial, of whom one outcome is known, beside those of new people by the difference of \
+both arms' intervals. The same question about people of the observational table, who chose their treatment for a \
+hidden reason, has no promise.""",
     ),
     "schools": (
         "Pupils in schools: Project STAR",
