@@ -349,7 +349,9 @@ def participants(setting: str, seed: int) -> list[Answered]:
         np.concatenate([chose, lot]),
         np.arange(OBSERVATIONAL + 400) >= OBSERVATIONAL,
     )
-    known = {"assignment": in_trial(np.where(lot == 1, chance, 1 - chance))} if VARYING in setting else {}
+    known: dict[str, Any] = (
+        {"assignment": in_trial(np.where(lot == 1, chance, 1 - chance))} if VARYING in setting else {}
+    )
     found = []
     for name in ("prognostic", "transfer"):
         model, plain = fitted(name, rows, **known), fitted(name, rows)
