@@ -8,7 +8,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.stats import norm
+from scipy.stats import beta, norm
 
 from confide import CounterfactualIntervals, InfiniteIntervalWarning, PopulationWarning, Study, average_effect, stack
 from confide.datasets import load_star, load_within_study, synthetic
@@ -27,6 +27,7 @@ CLUSTERS = (10, 20, 60)
 CORRELATIONS = (0.3, 0.6)
 PER_ARM = (6, 10, 25, 100)
 RISKS = ((0.02, 0.02), (0.1, 0.1), (0.5, 0.5), (0.02, 0.1), (0.1, 0.5))
+SHARED_RISKS = ((0.02, 0.1), (0.05, 0.05), (0.3, 0.4))
 # Correlation of the oracle's score with the outcome, without treatment.
 CORRELATION = 0.7
 EFFECT, SLOPE_OF_EFFECT = 0.5, 0.3
@@ -111,6 +112,37 @@ def of_risks(kind: str, case: str, seed: int) -> Iterator[Draw]:
         yield drawn(case, kind, f"{per_arm} an arm, {risks[0]:g} and {risks[1]:g}", pair, risks[1] - risks[0])
 
 
+def of_shared_risks(kind: str, case: str, seed: int) -> Iterator[Draw]:
+    """Yield trials of whole clusters of 20 whose outcome is 0 or 1, with risks that differ between clusters."""
+    settings = [(count, share, risks) for count in (10, 20) for share in CORRELATIONS for risks in SHARED_RISKS]
+    for number, (count, share, risks) in enumerate(settings):
+        rng = np.random.default_rng([seed, SCORES.index(kind), 5, number])
+        treated = np.repeat(np.arange(2 * count) < count, 20)
+        cluster = np.repeat(np.arange(2 * count), 20)
+        mean = np.where(treated, risks[1], risks[0])[::20]
+        # Risks of a beta distribution: two outcomes of a cluster have a correlation of 1/(1 + a + b).
+        place, whole = rng.random(2 * count), 1 / share - 1
+        risk = beta.ppf(place, mean * whole, (1 - mean) * whole)[cluster]
+        y = (rng.random(len(cluster)) < risk).astype(float)
+        score = score_of(kind, norm.ppf(place)[cluster], rng.normal(size=len(cluster)), rng)
+        (pair,) = mean_differences(y, score, treated, cluster=cluster, binary=True, alpha=ALPHA)
+        size = f"{count} clusters an arm, ICC {share:g}, {risks[0]:g} and {risks[1]:g}"
+        yield drawn(case, kind, size, pair, risks[1] - risks[0])
+
+
+def of_unequal_risks(kind: str, case: str, seed: int) -> Iterator[Draw]:
+    """Yield trials of 200 whose outcome is 0 or 1 and whose probability of treatment is 0.1 or 0.9, by x."""
+    for number, (low, high) in enumerate(((0.1, 0.01), (0.01, 0.1), (0.3, 0.1))):
+        rng = np.random.default_rng([seed, SCORES.index(kind), 6, number])
+        x, z = rng.normal(size=(2, TRIAL))
+        chance = np.where(x > 0, 0.9, 0.1)
+        treated = rng.random(TRIAL) < chance
+        y = (rng.random(TRIAL) < np.where(x > 0, low, high) + 0.05 * treated).astype(float)
+        weight = 1 / np.where(treated, chance, 1 - chance)
+        (pair,) = mean_differences(y, score_of(kind, x, z, rng), treated, weight=weight, binary=True, alpha=ALPHA)
+        yield drawn(case, kind, f"{low:g} where x is above 0, {high:g} below", pair, 0.05)
+
+
 def drawn(case: str, kind: str, size: str, pair: tuple[Estimate, Estimate], truth: float) -> Draw:
     """Return what became of one pair of intervals."""
     (covers, width), (plain_covers, plain) = (
@@ -190,6 +222,8 @@ CASES: dict[str, tuple[Callable[[str, str, int], Iterator[Draw]], tuple[str, ...
     "whole clusters": (of_clusters, SCORES),
     "divided clusters": (of_clusters, SCORES),
     "outcomes of 0 and 1": (of_risks, SCORES),
+    "outcomes of 0 and 1, whole clusters": (of_shared_risks, SCORES),
+    "outcomes of 0 and 1, probabilities of 0.1 and 0.9": (of_unequal_risks, SCORES),
     "fitted on confounded rows": (of_fits, ("fitted",)),
     "fitted on the paper's data": (of_the_paper, ("fitted",)),
 }

@@ -71,6 +71,18 @@ the difference of means would be biased by half a standard deviation.""",
 So many people an arm, and the risks of control and treated. Where outcomes are rare, intervals are wider than they \
 need.""",
     ),
+    "outcomes of 0 and 1, whole clusters": (
+        "Outcomes of 0 and 1, whole clusters assigned",
+        """\
+Clusters of 20 people, and the risks of control and treated. An outcome and its opposite are added as two clusters \
+more in each arm, so that rare outcomes in few clusters do not make intervals collapse; they are wide.""",
+    ),
+    "outcomes of 0 and 1, probabilities of 0.1 and 0.9": (
+        "Outcomes of 0 and 1, known probabilities that differ",
+        f"""\
+{TRIAL} people, treated with probability 0.9 where a covariate x is above 0 and 0.1 below; a risk of so much in the \
+control arm, and 0.05 more with the treatment.""",
+    ),
     "fitted on confounded rows": (
         "A model fitted on confounded rows",
         f"""\

@@ -81,7 +81,7 @@ BAD = {
     "alpha": (None, [*RUN, "--alpha", "1.5"], "1.5"),
     "alpha as text": (None, [*RUN, "--alpha", "ten"], "Invalid value for '--alpha'"),
     "seed": (None, [*RUN, "--seed", "-1"], "Invalid value for '--seed'"),
-    "nothing to do": (None, ["run", *STUDY], "give --predict, --save or both"),
+    "nothing to do": (None, ["run", *STUDY], "give --predict, --save or --participants"),
     "json beside rows": (None, [*RUN, "--out", "-", "--json"], "cannot both go to standard output"),
     "two standard inputs": (None, [*RUN, "--trial", "-", "--predict", "-"], "only one of the files"),
     "no such folder": (None, [*RUN, "--out", "deep/out.csv"], "deep/out.csv cannot be written"),

@@ -125,7 +125,7 @@ class Study:
             return False
         found = [np.unique(np.round(self.received(label), 12)) for label in self.arms]
         differ = any(len(each) > 1 for each in found)
-        return differ or (len(found) == 2 and all(map(len, found)) and abs(found[0][0] + found[1][0] - 1) > 1e-9)
+        return differ or (len(found) > 1 and all(map(len, found)) and abs(sum(each[0] for each in found) - 1) > 1e-9)
 
     @property
     def clusters_divided(self) -> bool:

@@ -119,7 +119,8 @@ def average_effect(
     Known probabilities that differ (``study.assignment``) weigh rows by 1/π. With clusters (``study.cluster``) the
     average is over people at random from a cluster at random, so that each cluster counts once; whole clusters are
     compared by their means, and clusters that hold both treatments with themselves. To outcomes of 0 and 1 one of each
-    is added in both arms (Agresti and Caffo). Intervals of several groups hold one by one, not all together.
+    is added in both arms (Agresti and Caffo), as two clusters where there are clusters: with few of them intervals are
+    wide. Intervals of several groups hold one by one, not all together.
     """
     if not isinstance(study, Study):
         raise ValueError(  # noqa: TRY004  (whatever is wrong with an argument is a ValueError here)

@@ -83,7 +83,8 @@ def mean_differences(
     group : (n,) array of integers, default None
         The group of each row, from 0 on; None: all rows are one.
     binary : bool
-        Outcomes are 0 or 1: two rows, one of each, are added to both arms (Agresti and Caffo), at the mean score.
+        Outcomes are 0 or 1: two rows, one of each, are added to both arms (Agresti and Caffo), at the mean score. With
+        clusters they are two clusters, and with weights two of the rows of equal weight that an arm is worth.
     alpha : float
         Miscoverage level.
     """
@@ -194,8 +195,8 @@ def _difference(share: Floats, values: Floats) -> float:
 
 
 def _with_both_outcomes(cells: _Cells, left: Floats, slope: float) -> tuple[Floats, Floats]:
-    """Return shares and residuals with a 0 and a 1 more in each arm, which weigh what its rows weigh on average."""
-    one_row = 1 / cells.rows
+    """Return shares and residuals with a 0 and a 1 more in each arm, as two more of the units that it is worth."""
+    one_row = (cells.share**2).sum(axis=0)
     score = (cells.share * cells.score).sum(axis=0).mean()
     more = np.zeros((4, 2))
     more[:2, 0], more[2:, 1] = one_row

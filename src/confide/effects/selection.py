@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from confide.conformal.quantile import check_alpha
 from confide.conformal.selection import chosen, numerators
 from confide.exceptions import RefusalError
+from confide.methods.study_arms import check_known
 
 if TYPE_CHECKING:
     from confide.model import CounterfactualIntervals
@@ -161,7 +162,8 @@ def select(
                 f"the study has a {part}, and no false discovery rate is proved for it: {why}. Fit without {part}= if "
                 "you may, or use one-sided intervals, whose promise is for single people."
             )
-    arm = model._known_arm(treatment)
+    check_known(treatment, model.arms_)
+    arm = model.arms_[treatment]
     trial = arm.trial_outcomes_
     if trial is None:
         raise RefusalError(

@@ -236,7 +236,7 @@ class ArmEstimator(ArmLearner):
 
     def _for_others(self) -> Self:
         """Return a copy whose trial rows stand for people who received the other one of two treatments."""
-        if self.weights_ is None or self.marks_ is None:
+        if self.weights_ is None or self.weights_.largest is None or self.marks_ is None:
             return self
         other = copy.copy(self)
         other.weights_, other.marks_ = self.weights_.for_others(), self.marks_.as_odds()
