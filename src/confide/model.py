@@ -55,7 +55,7 @@ from confide.models.scores import check_side
 from confide.weights.arm_weights import check_probabilities
 from confide.weights.groups import Groups
 from confide.weights.people import People, probabilities_in, probabilities_of_both, used_probabilities
-from confide.weights.weighing import target_rows, weights_by_arm
+from confide.weights.weighing import point_out_probabilities, target_rows, weights_by_arm
 
 if TYPE_CHECKING:
     import os
@@ -233,6 +233,7 @@ class CounterfactualIntervals(Labelled, BaseEstimator):
             point_out_two_values(arm, study.y)
             self.side_, self.gamma_ = check_side(self.side), check_gamma(self.gamma)
             check_for_whom(arm, effect, study, side=self.side_, groups=self.groups)
+            point_out_probabilities(study, stacklevel=2)
             alpha = arm._level()
             arm = at_gamma(arm, self.gamma_)
             self.encoder_ = fitted_encoder(self.encoder, study.X, learning_rows(arm, effect, study, control))
@@ -464,7 +465,9 @@ class CounterfactualIntervals(Labelled, BaseEstimator):
     def whom_(self) -> Whom:
         """The people that promises are for."""
         check_is_fitted(self)
-        return Whom(self.carries_, () if self.groups_ is None else self.groups_.columns, float(self.gamma_))
+        weighted = any(arm.weights_ is not None and arm.weights_.largest is not None for arm in self.arms_.values())
+        groups = () if self.groups_ is None else self.groups_.columns
+        return Whom(self.carries_, groups, float(self.gamma_), stands_in=weighted and len(self.arms_) > 2)
 
     @property
     def effect_promise_(self) -> Promise:

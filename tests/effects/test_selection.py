@@ -300,3 +300,13 @@ def test_studies_for_which_no_rate_is_proved_are_refused(part, why):
     model = fitted(study=study)
     with pytest.raises(RefusalError, match=f"the study has a {part}, and no false discovery rate is proved.*{why}"):
         select(model, PEOPLE, 1, above=1)
+
+
+def test_three_arms_with_unequal_probabilities_are_refused():
+    rng = np.random.default_rng(0)
+    X, trial, treatment = rng.normal(size=(300, 1)), np.arange(300) >= 150, rng.integers(3, size=300)
+    assignment = np.where(X[:, 0] > 0, 0.3, 0.35)
+    model = CounterfactualIntervals("transfer", base="ridge", alpha=0.3, random_state=0)
+    model.fit(X, X[:, 0], treatment, trial, assignment=assignment)
+    with pytest.raises(RefusalError, match="two treatments"):
+        select(model, X[:5], 1, above=0.0)

@@ -1,5 +1,7 @@
 """For whom answers hold: what a study carries, the weights it makes, what is refused, and coverage where it matters."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -613,3 +615,26 @@ def test_a_target_far_from_the_trial_gets_the_weights_of_its_distance():
     trial, target, X = rng.normal(size=(400, 2)), rng.normal(size=(3000, 2)) + 1, rng.normal(size=(500, 2))
     found, true = TargetRatio().fit(target, trial, np.ones(400)).predict(X), np.exp(X.sum(axis=1) - 1)
     assert np.abs(true - found / found.mean()).mean() / 2 < 0.1
+
+
+def test_probabilities_of_something_else_are_pointed_out():
+    rng = np.random.default_rng(0)
+    X, trial = rng.normal(size=(400, 1)), np.arange(400) >= 100
+    chance = np.where(X[:, 0] > 0, 0.8, 0.2)
+    treatment = (rng.random(400) < chance).astype(int)
+    model = CounterfactualIntervals("transfer", base="ridge", alpha=0.3, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.fit(X, X[:, 0], treatment, trial, assignment=np.where(treatment == 1, chance, 1 - chance))
+    with pytest.warns(UserWarning, match=r"treatment 0: .* stand for .* and the trial has 300"):
+        model.fit(X, X[:, 0], treatment, trial, assignment=chance)
+
+
+def test_with_three_arms_the_promise_says_what_it_assumes_of_unknown_probabilities():
+    rng = np.random.default_rng(0)
+    X, trial, treatment = rng.normal(size=(600, 1)), np.arange(600) >= 150, rng.integers(3, size=600)
+    model = CounterfactualIntervals("transfer", base="ridge", alpha=0.3, random_state=0)
+    assignment = np.full(600, 1 / 3)
+    assert "smaller" not in str(model.fit(X, X[:, 0], treatment, trial, assignment=assignment).promise_)
+    assignment[X[:, 0] > 0] += 0.001
+    assert "probability is smaller" in str(model.fit(X, X[:, 0], treatment, trial, assignment=assignment).promise_)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from typing import TYPE_CHECKING, Any
 
@@ -9,17 +10,18 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from confide.data.arrow import take_rows
-from confide.exceptions import InfiniteIntervalWarning, PopulationWarning
+from confide.exceptions import InfiniteIntervalWarning, PopulationWarning, RefusalError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
+    from confide.methods.promise import Promise
     from confide.model import CounterfactualIntervals
     from confide.typing import Floats, Label, Places, Table
 
-# Tipping points are told in hundredths, and looked for up to this one.
-HUNDREDTHS = 100
+# Statements are looked at where a row of an arm begins or ends to count, and at gammas that grow by this factor, up to
+# the last one.
+FACTOR = 1.05
 MOST = 1000
+ROUNDING = 1e-9
 
 
 def tipping_point(
@@ -32,7 +34,7 @@ def tipping_point(
     treated: Label | None = None,
     control: Label | None = None,
 ) -> Floats:
-    """Return the largest gamma at which a statement about each row still stands.
+    """Return the largest gamma up to which a statement about each row stands.
 
     The statement is that the row's interval lies above, or below, a value. It is about the effect of ``treated``
     against ``control``, or about the outcome under ``treatment`` if that is given. A tipping point of 2 means: the
@@ -60,6 +62,12 @@ def tipping_point(
     (n,) array
         Rounded down to hundredths. NaN where the statement does not stand at all; infinite where it stands at 1000 too,
         as one does that the outcome's declared range implies.
+
+    Notes
+    -----
+    With methods that choose or learn anew at each level, such as ``"prognostic"``, a statement may fall and stand again
+    at a larger gamma. The tipping point is where it falls first. Where the promise itself falls below its level, as
+    with ``clipped``, no statement stands.
     """
     check_is_fitted(model)
     value = above if below is None else below
@@ -69,12 +77,19 @@ def tipping_point(
         raise ValueError(
             "treatment asks about an outcome, treated and control about an effect: give the one or the others."
         )
-    at: dict[int, CounterfactualIntervals] = {}
+    alpha = model.alpha_
+    promised = _promise(model, treatment).level(alpha)
+    if promised is None:
+        raise RefusalError(
+            f"{model.method_} promises nothing for this, and a statement without a promise has no tipping point. Use a "
+            "method that keeps its level."
+        )
 
-    def stands(hundredths: int, rows: Places) -> Any:
-        if hundredths not in at:
-            at[hundredths] = model.with_gamma(hundredths / HUNDREDTHS)
-        other = at[hundredths]
+    def stands(gamma: float, rows: Places) -> Any:
+        other = model.with_gamma(gamma)
+        kept = _promise(other, treatment).level(alpha)
+        if kept is None or kept < promised - ROUNDING:
+            return np.zeros(len(rows), dtype=bool)
         some = take_rows(X, rows)
         if treatment is None:
             intervals = other.predict_effect_interval(some, treated, control)
@@ -85,24 +100,30 @@ def tipping_point(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", InfiniteIntervalWarning)
         count = len(model.encode(X))
-        all_rows = np.arange(count)
-        standing = all_rows[stands(HUNDREDTHS, all_rows)]
-        warnings.simplefilter("ignore", PopulationWarning)  # the rows are the same: one warning is enough
-        last = _last_standing(stands, standing)
-    found = np.full(count, np.nan)
-    found[standing] = np.where(last >= MOST * HUNDREDTHS, np.inf, last / HUNDREDTHS)
+        found, standing = np.full(count, np.nan), np.arange(count)
+        for gamma in _gammas(model):
+            standing = standing[stands(gamma, standing)]
+            found[standing] = gamma if gamma < MOST else np.inf
+            warnings.simplefilter("ignore", PopulationWarning)  # the rows are the same: one warning is enough
+            if not len(standing):
+                break
     return found
 
 
-def _last_standing(stands: Callable[[int, Places], Any], rows: Places) -> Places:
-    """Return, for rows whose statement stands at 1, the last hundredth at which it does, by bisection."""
-    low, high = np.full(len(rows), HUNDREDTHS), np.full(len(rows), MOST * HUNDREDTHS + 1)
-    while (high - low > 1).any():
-        # The geometric middle: most tipping points are small.
-        middle = np.clip(np.sqrt(low * high.astype(np.float64)).astype(np.intp), low + 1, np.maximum(high - 1, low + 1))
-        for hundredths in np.unique(middle[high - low > 1]):
-            mine = np.flatnonzero((middle == hundredths) & (high - low > 1))
-            standing = stands(int(hundredths), rows[mine])
-            low[mine[standing]] = hundredths
-            high[mine[~standing]] = hundredths
-    return low
+def _promise(model: CounterfactualIntervals, treatment: Label | None) -> Promise:
+    return model.effect_promise_ if treatment is None else model.promise_
+
+
+def _gammas(model: CounterfactualIntervals) -> list[float]:
+    """Return the gammas to look at, in order, each rounded down to hundredths.
+
+    Without weights, sets change only where the rank of a quantile does: at a level of k/(m+1), m the calibration rows.
+    """
+    growing = FACTOR ** np.arange(math.log(MOST) / math.log(FACTOR))
+    ranks = [
+        float(level) * (count + 1) / np.arange(1, int(float(level) * (count + 1)) + 1)
+        for level in (model.alpha_, model.arm_alpha_)
+        for count in {len(arm.calibration_.scores) for arm in model.arms_.values()}
+    ]
+    every = np.floor(100 * np.concatenate([growing, *ranks]) + ROUNDING) / 100
+    return [*np.unique(every[every >= 1]).tolist(), float(MOST)]

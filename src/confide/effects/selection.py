@@ -151,7 +151,8 @@ def select(
     Where assignment varies, the arm's rows are thinned when the model is fitted: each is kept with a chance inversely
     proportional to its probability of the treatment, so that those kept are people of the trial drawn alike, and what
     is proved for such rows holds. It assumes that the smallest probability that the trial shows is the smallest that it
-    gave anybody. Weights in place of thinning are not proved to keep the rate. Clusters and a target are refused.
+    gave anybody; with three or more treatments nothing tells it, and they are refused. Weights in place of thinning are
+    not proved to keep the rate. Clusters and a target are refused.
     """
     check_is_fitted(model)
     side, value = _side(above, below)
@@ -162,6 +163,11 @@ def select(
                 f"the study has a {part}, and no false discovery rate is proved for it: {why}. Fit without {part}= if "
                 "you may, or use one-sided intervals, whose promise is for single people."
             )
+    if model.whom_.stands_in:
+        raise RefusalError(
+            f"with {len(model.arms_)} treatments and probabilities that differ, rows of other treatments do not tell "
+            "how small the probability of this one was, and no rate is proved. Fit on the rows of two treatments."
+        )
     check_known(treatment, model.arms_)
     arm = model.arms_[treatment]
     trial = arm.trial_outcomes_

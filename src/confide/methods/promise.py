@@ -145,11 +145,15 @@ class Whom:
         Columns within each of whose groups the promise holds.
     gamma : float
         How many times as frequent as in the trial people may be, for reasons that are not in the covariates.
+    stands_in : bool
+        Whether people may have had smaller probabilities of a treatment than the trial's rows tell of: with three or
+        more treatments, a row of another one does not tell that of this one.
     """
 
     carries: tuple[str, ...] = ()
     groups: tuple[str, ...] = ()
     gamma: float = 1.0
+    stands_in: bool = False
 
     @property
     def people(self) -> str:
@@ -193,6 +197,8 @@ class Whom:
             symbol = "E|w-ŵ/Eŵ|" if len(promise.misses) > 1 else "½E|w-ŵ/Eŵ|"
             loss = Loss(symbol, "w how much more frequent people are in the target, ŵ estimated")
             conditions.append("if outcomes given covariates arise there as in the trial")
+        if self.stands_in:
+            conditions.append("if no new person's probability is smaller than the trial's rows tell of, or it is given")
         if self.gamma > 1:
             within = "within their group" if self.groups else "in the trial"
             whose = " of the weighted trial" if "target" in self.carries and self.groups else ""

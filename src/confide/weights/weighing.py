@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +19,10 @@ if TYPE_CHECKING:
     from confide.data.study import Study
     from confide.typing import Floats, Label
     from confide.weights.groups import Groups
+
+
+# So many standard errors from the number of the trial's people are called clear.
+CLEAR = 5.0
 
 
 def check_together(study: Study) -> None:
@@ -39,6 +44,28 @@ def check_together(study: Study) -> None:
 def weights_by_arm(study: Study, seed: int, *more: Any) -> dict[Label, ArmWeights | None]:
     """Return the weights of each arm's trial rows; arguments as in `weights_of`."""
     return {label: weights_of(study, label, seed, *more) for label in study.arms}
+
+
+def point_out_probabilities(study: Study, stacklevel: int) -> None:
+    """Warn, so many calls above, if the probabilities of an arm's rows cannot be those of the treatment received.
+
+    One row of probability π stands for 1/π people of the trial. If an arm's rows stand for many more or fewer people
+    than the trial has, these may be probabilities of something else, or an arm has no rows of some people at all.
+    """
+    if study.assignment is None:
+        return
+    people = int(study.trial.sum())
+    for label in study.arms:
+        chance = study.received(label)
+        told, error = float((1 / chance).sum()), float(np.sqrt(((1 - chance) / chance**2).sum()))
+        if len(chance) and abs(told - people) > CLEAR * error:
+            warnings.warn(
+                f"treatment {label}: by their assignment probabilities its {len(chance)} rows stand for "
+                f"{told:,.0f} ± {error:,.0f} people, and the trial has {people:,}. assignment must be the probability "
+                "of the treatment that each row received, and everybody must have had a chance of each treatment.",
+                UserWarning,
+                stacklevel=stacklevel + 1,
+            )
 
 
 def weights_of(
