@@ -145,6 +145,9 @@ class CounterfactualIntervals(Labelled, BaseEstimator):
         What is in force, frozen by `fit`.
     groups_ : Groups or None
         The groups that the trial has.
+    config_hash_ : str or None
+        SHA-256 of the options that decide the answers, if `confide run` fitted the model (see its --save-config). None
+        for a model that Python fitted, and for a copy at another level or gamma.
     diagnostics_ : dict
         What to check before trusting an arm, by label: `confide.diagnostics.records.ArmDiagnostics`. Computed at first
         use; `summary` gives it as text.
@@ -163,6 +166,7 @@ class CounterfactualIntervals(Labelled, BaseEstimator):
     """
 
     _by_label: ClassVar = ("arms_", "rows_", "samples_")
+    config_hash_: str | None = None
 
     def __init__(
         self,
@@ -223,6 +227,7 @@ class CounterfactualIntervals(Labelled, BaseEstimator):
             Covariates of the people asked about; None: people like the trial's.
         """
         with all_or_nothing(self):
+            self.__dict__.pop("config_hash_", None)
             study = as_study(X, y, treatment, trial, assignment=assignment, cluster=cluster, target=target)
             arm = unfitted_arm(self.method, alpha=self.alpha, base=self.base, random_state=self.random_state)
             effect = check_effect(self.effect)
@@ -371,6 +376,8 @@ class CounterfactualIntervals(Labelled, BaseEstimator):
         """Return a copy at another level and gamma; warn, at the caller's caller, if all its intervals are infinite."""
         other = copy.copy(self)
         other.__dict__.pop("diagnostics_", None)
+        if (alpha, gamma) != (self.alpha_, self.gamma_):
+            other.__dict__.pop("config_hash_", None)
         other.alpha = other.alpha_ = alpha
         other.gamma_ = gamma
         other.arms_ = {label: arm._at(other._inner(alpha)) for label, arm in self.arms_.items()}

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from confide.cli.app import (
+    DEFAULT_METHOD,
     Alpha,
     Assignment,
     Base,
@@ -37,17 +39,19 @@ from confide.cli.app import (
     Trust,
     app,
 )
+from confide.cli.config import config_hash, say_changes, use_config, write_config
 from confide.cli.console import (
     check_one_standard_input,
     check_outputs,
     notes,
     print_answered,
+    print_hash,
     print_json,
     print_participants,
     progress,
     waiting,
 )
-from confide.cli.shared import ForWhom, dialect_of, fitted, read_tables
+from confide.cli.shared import ForWhom, check_parameters, dialect_of, fitted, read_tables, unfitted
 
 if TYPE_CHECKING:
     from confide.data.csv_files import Dialect
@@ -59,12 +63,13 @@ if TYPE_CHECKING:
 
 @app.command(short_help="Fit on two files, answer for a third.")
 def run(
+    context: typer.Context,
     observational: Observational,
     trial: Trial,
     treatment: Treatment,
     outcome: Outcome,
     predict: Annotated[str | None, typer.Option(help="New rows to answer for; - is stdin.")] = None,
-    method: Method = None,
+    method: Method = DEFAULT_METHOD,
     base: Base = None,
     conformity_score: ConformityScore = None,
     alpha: Alpha = 0.1,
@@ -95,32 +100,43 @@ def run(
     gamma: Gamma = 1.0,
     side: Side = "both",
     seed: Seed = 0,
+    config: Annotated[
+        str | None,
+        typer.Option(
+            help="Take the options from this TOML file; those given here come first.",
+            callback=use_config,
+            is_eager=True,
+        ),
+    ] = None,
+    save_config: Annotated[
+        str | None, typer.Option(help="Write the options to this TOML file, to be run later, and read no table.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Fit on two files, and answer for the people in a third."""
     answering = predict is not None
     whom = ForWhom(assignment, cluster, target, group, gamma, side)
+    bounds = {"outcome_values": _numbers(outcome_values), "outcome_range": _numbers(outcome_range)}
+    analysis = config_hash(context)
+    say_changes(context, config)
+    asked: dict[str, Any] = {"base": base, "conformity_score": conformity_score, **bounds}
+    if save_config is not None:
+        check_parameters(unfitted(method, alpha, seed, whom, **asked), whom)
+        write_config(context, save_config)
+        _print_declared(save_config, analysis, as_json=as_json)
+        return
     inputs = observational, trial, predict, whom.file
     _check_asked(predict, out, save, report, participants, lower_is_better=lower_is_better)
-    check_outputs(out if answering else None, save, report, participants, as_json=as_json, inputs=inputs)
+    outputs = out if answering else None, save, report, participants
+    check_outputs(*outputs, as_json=as_json, inputs=(*inputs, config))
     if participants is not None and trial == "-":
         raise typer.BadParameter("--participants reads the trial's file twice: name a file, not standard input.")
     check_one_standard_input(*inputs)
     dialect = dialect_of(sep, decimal, encoding)
-    bounds = {"outcome_values": _numbers(outcome_values), "outcome_range": _numbers(outcome_range)}
     with notes():
         study = read_tables(observational, trial, treatment, outcome, id, category, dialect, predict, covariates, whom)
-        model = fitted(
-            study,
-            method,
-            alpha,
-            seed,
-            whom,
-            base=base,
-            control=control,
-            conformity_score=conformity_score,
-            **bounds,
-        )
+        model = fitted(study, method, alpha, seed, whom, control=control, **asked)
+        model.config_hash_ = analysis
         with waiting("computing the diagnostics"):
             summary = model.summary()
         answered, individuals = None, None
@@ -133,7 +149,7 @@ def run(
             _write(report, model, individuals, study, None, seed, lower_is_better=lower_is_better)
     if as_json:
         record = {"summary": summary, "arms": model.diagnostics_, "answered": answered, "saved": save, "report": report}
-        print_json({**record, "participants": effects})
+        print_json({**record, "participants": effects, "config_hash": analysis})
         return
     from confide.cli.text import covariate_line
 
@@ -143,10 +159,7 @@ def run(
         print_answered(answered, out, screen)
     if effects is not None:
         print_participants(effects, str(participants), screen)
-    if report is not None:
-        typer.echo(f"\nReport: {report}, to be opened in a browser.", file=screen)
-    if save is not None:
-        typer.echo(f"\nSaved as {save}. Next: confide predict {save} new.csv --out intervals.csv", file=screen)
+    _print_written(model, report, save, screen)
 
 
 @app.command(short_help="Answer new rows with a saved model.")
@@ -169,13 +182,14 @@ def predict(
 
     with notes():
         with waiting("loading"):
-            loaded = load(model, trusted=trust or [])
-            loaded = loaded if alpha is None else loaded.with_alpha(alpha)
+            loaded = _at(load(model, trusted=trust or []), alpha)
         answered, _ = _answer(loaded, new, out, control, dialect)
     if as_json:
-        print_json({"answered": answered})
+        print_json({"answered": answered, "config_hash": loaded.config_hash_})
     else:
-        print_answered(answered, out, sys.stderr if out == "-" else sys.stdout)
+        screen = sys.stderr if out == "-" else sys.stdout
+        print_answered(answered, out, screen)
+        print_hash(loaded, screen)
 
 
 @app.command(short_help="A page on a saved model's answers.")
@@ -231,13 +245,13 @@ def report(
         if observational and trial and treatment and outcome:
             study = read_tables(observational, trial, treatment, outcome, id, category, dialect, whom=whom)
         with waiting("loading"):
-            loaded = load(model, trusted=trust or [])
-            loaded = loaded if alpha is None else loaded.with_alpha(alpha)
+            loaded = _at(load(model, trusted=trust or []), alpha)
         answered = _report(out, loaded, predict, study, control, seed, dialect, lower_is_better=lower_is_better)
     if as_json:
-        print_json({"answered": answered, "report": out})
+        print_json({"answered": answered, "report": out, "config_hash": loaded.config_hash_})
     else:
         print_answered(answered, out, sys.stdout)
+        print_hash(loaded, sys.stdout)
 
 
 def _check_asked(
@@ -258,6 +272,38 @@ def _check_asked(
         raise typer.BadParameter("--report needs --predict: there are no rows to show.")
     if lower_is_better and report is None:
         raise typer.BadParameter("--lower-is-better is for a report: give --report.")
+
+
+def _print_written(model: CounterfactualIntervals, report: str | None, save: str | None, screen: Any) -> None:
+    """Say by which analysis, and where the page and the model are."""
+    if report is not None:
+        typer.echo(f"\nReport: {report}, to be opened in a browser.", file=screen)
+    print_hash(model, screen)
+    if save is not None:
+        typer.echo(f"\nSaved as {save}. Next: confide predict {save} new.csv --out intervals.csv", file=screen)
+
+
+def _print_declared(path: str, analysis: str, *, as_json: bool) -> None:
+    """Say that an analysis is declared and nothing was run."""
+    if as_json:
+        print_json({"config": path, "config_hash": analysis})
+        return
+    typer.echo(f"The analysis is in {path}; no table was read. Its SHA-256: {analysis}")
+    typer.echo(f"Next: confide run --config {path}")
+
+
+def _at(model: CounterfactualIntervals, alpha: float | None) -> CounterfactualIntervals:
+    """Return the model at a level, None being its own; a note says if that is not the level of its analysis."""
+    if alpha is None:
+        return model
+    other = model.with_alpha(alpha)
+    if model.config_hash_ is not None and other.config_hash_ is None:
+        warnings.warn(
+            f"--alpha {alpha} is not the level of the analysis that fitted the model, {model.alpha_} "
+            f"(SHA-256 {model.config_hash_}): these answers are not that analysis.",
+            stacklevel=2,
+        )
+    return other
 
 
 def _report(

@@ -12,6 +12,8 @@ app = typer.Typer(
     rich_markup_mode=None,
     help="Intervals for individual outcomes and effects, with the coverage each promises under hidden confounding.",
 )
+# Named, and not left to the model, so that a declared analysis names it.
+DEFAULT_METHOD = "prognostic"
 Observational = Annotated[str, typer.Option(help="The large observational table: CSV, Parquet or Arrow; - is stdin.")]
 Trial = Annotated[str, typer.Option(help="The randomised trial, with the same columns.")]
 Treatment = Annotated[str, typer.Option(help="Column of the treatment.")]

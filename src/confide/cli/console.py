@@ -80,6 +80,12 @@ def print_answered(answered: Any, out: str, screen: Any) -> None:
         typer.echo("The promise is for all rows together, not for those picked by their intervals.", file=screen)
 
 
+def print_hash(model: Any, screen: Any) -> None:
+    """Print the hash of the analysis that fitted the model, if `run` did."""
+    if model.config_hash_ is not None:
+        typer.echo(f"\nAnalysis (SHA-256): {model.config_hash_}", file=screen)
+
+
 def print_participants(effects: dict[str, dict[str, int]], out: str, screen: Any) -> None:
     """Print on which side of 0 the intervals of the trial's people are."""
     typer.echo(f"\nThe trial's own people, whose outcome under one treatment is known: effects in {out}.", file=screen)

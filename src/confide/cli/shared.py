@@ -82,6 +82,28 @@ def read_tables(
         )
 
 
+def unfitted(
+    method: str | None,
+    alpha: float,
+    seed: int,
+    whom: ForWhom,
+    *,
+    base: str | None = None,
+    **parameters: Any,
+) -> CounterfactualIntervals:
+    """Return a model to be fitted; ``parameters`` are those of its arms, None being their defaults."""
+    from confide import CounterfactualIntervals
+    from confide.methods.registry import method as method_by_name
+
+    given = {name: value for name, value in parameters.items() if value is not None}
+    model = CounterfactualIntervals(alpha=alpha, base=base, random_state=seed, **whom.parameters)
+    if given:
+        model.set_params(method=method_by_name(str(model.method if method is None else method), **given))
+    elif method is not None:
+        model.set_params(method=method)
+    return model
+
+
 def fitted(
     study: Study,
     method: str | None,
@@ -89,28 +111,31 @@ def fitted(
     seed: int,
     whom: ForWhom,
     *,
-    base: str | None = None,
     control: str | None = None,
-    **parameters: list[float] | str | None,
+    **parameters: Any,
 ) -> CounterfactualIntervals:
-    """Return a model fitted on the study; ``parameters`` are those of its arms, None being their defaults."""
+    """Return a model fitted on the study; ``parameters`` as in `unfitted`."""
     with waiting("fitting"):
-        from confide import CounterfactualIntervals
-        from confide.methods.registry import method as method_by_name
-
-        given = {name: value for name, value in parameters.items() if value is not None}
-        model = CounterfactualIntervals(
-            alpha=alpha,
-            base=base,
-            control=_label(control, study),
-            random_state=seed,
-            **whom.parameters,
-        )
-        if given:
-            model.set_params(method=method_by_name(str(model.method if method is None else method), **given))
-        elif method is not None:
-            model.set_params(method=method)
+        model = unfitted(method, alpha, seed, whom, **parameters)
+        model.set_params(control=_label(control, study))
         return model.fit(study)
+
+
+def check_parameters(model: CounterfactualIntervals, whom: ForWhom) -> None:
+    """Raise, without any table, for what a fit would refuse: unknown names, levels, what a method does not take."""
+    from confide.methods.study_arms import check_gamma, unfitted_arm
+    from confide.models.base_model import check_base
+    from confide.models.scores import check_score, check_side
+
+    arm = unfitted_arm(model.method, alpha=model.alpha, base=model.base, random_state=model.random_state)
+    check_base(model.base)
+    check_score(arm.conformity_score)
+    check_gamma(model.gamma)
+    asked = [name for name, value in whom.carried.items() if value is not None]
+    asked += ["groups"] if whom.groups else []
+    asked += ["side"] if check_side(model.side) != "both" else []
+    for what in asked:
+        arm._check_takes(what)
 
 
 def _label(text: str | None, study: Study) -> Label | None:

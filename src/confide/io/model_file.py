@@ -1,8 +1,9 @@
 """Model files: fitted models saved to a file and loaded without running code from it.
 
 A model file is a zip archive of two members. ``confide.json`` says what the model is: the file's format, the versions
-of confide and scikit-learn, method, promise, levels, treatments, covariates with their kinds, and the checksum of the
-other member, ``model.skops``, the fitted parts. Any zip program shows the first without loading the model.
+of confide and scikit-learn, method, promise, levels, treatments, covariates with their kinds, the hash of the analysis
+if `confide run` fitted it, and the checksum of the other member, ``model.skops``, the fitted parts. Any zip program
+shows the first without loading the model.
 
 The checksum detects a damaged file. It does not show who made the file: a forger can compute it too. The protection
 against forged files is the list of types in `confide.io.allowed_types`: loading makes instances of these types only,
@@ -186,6 +187,7 @@ def _facts(model: CounterfactualIntervals) -> dict[str, Any]:
         "treatments": model.treatments_.tolist(),
         "control": model.control_,
         "covariates": _covariates(model.encoder_),
+        **({} if model.config_hash_ is None else {"config_hash": model.config_hash_}),
     }
 
 
