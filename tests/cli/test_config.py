@@ -9,11 +9,12 @@ import pytest
 import typer
 
 from commands import STUDY, names
-from confide import CounterfactualIntervals, __version__, load
+from confide import CounterfactualIntervals, __version__, load, stack
 from confide.cli import main as _commands  # noqa: F401  (it registers the commands)
 from confide.cli.app import DEFAULT_METHOD, app
-from confide.cli.config import NOT_HASHED, NOT_KEYS, PATHS, config_hash, options_of
+from confide.cli.config import NOT_HASHED, NOT_KEYS, PATHS, config_hash, options_of, say_changes
 from confide.io.model_file import read_header
+from tables import people
 
 ASKED = [*STUDY, "--base", "ridge", "--alpha", "0.3"]
 # A file that sets what is needed, and nothing else.
@@ -150,7 +151,7 @@ def test_saving_reads_no_table_and_replaces_no_file(confide, files):
         (["--method", "wcp", "--group", "sex"], "wcp"),
     ],
 )
-def test_what_a_fit_would_refuse_is_not_declared(confide, files, arguments, message):
+def test_what_a_fit_would_refuse_is_not_declared(confide, arguments, message):
     status, _, err = confide("run", *ASKED, *arguments, "--save-config", "a.toml")
     assert status == 2
     assert message in err
@@ -193,9 +194,11 @@ def test_run_predict_and_report_show_the_hash_that_the_model_keeps(confide):
     assert f"Analysis (SHA-256): {expected}" in confide("predict", "m.confide", "new.csv", "--out", "j.csv")[1]
     assert Path("i.csv").read_bytes() == Path("j.csv").read_bytes()
     assert f"Analysis (SHA-256): {expected}" in confide("report", "m.confide", "--predict", "new.csv")[1]
-    _, out, err = confide("predict", "m.confide", "new.csv", "--out", "j.csv", "--alpha", "0.4", "--json")
-    assert json.loads(out)["config_hash"] is None
-    assert f"--alpha 0.4 is not the level of the analysis that fitted the model, 0.3 (SHA-256 {expected})" in err
+    other = ["predict", "m.confide", "new.csv", "--out", "j.csv", "--alpha", "0.4"]
+    assert (
+        f"Not the analysis that the model is saved from, whose alpha is 0.3 (SHA-256: {expected})" in confide(*other)[1]
+    )
+    assert json.loads(confide(*other, "--json")[1])["config_hash"] is None
 
 
 def test_a_model_of_another_level_or_fit_is_not_that_analysis(saved):
@@ -207,6 +210,8 @@ def test_a_model_of_another_level_or_fit_is_not_that_analysis(saved):
     assert model.with_alpha(0.4).config_hash_ is None
     assert model.with_gamma(1.5).config_hash_ is None
     assert model.config_hash_ == "abc"
+    observational, trial = (people(n, seed).drop_columns(["who"]) for n, seed in ((240, 0), (80, 1)))
+    assert model.fit(stack(observational, trial, "t", "y")).config_hash_ is None
 
 
 def test_options_on_the_command_line_come_first_and_are_said(confide):
@@ -233,6 +238,15 @@ def test_options_on_the_command_line_come_first_and_are_said(confide):
     ]
     assert load("n.confide").config_hash_ == hash_of(*ASKED, "--gamma", "1.2")
     assert hash_of("--config", "a.toml") not in out
+
+
+def test_another_file_of_the_target_is_said_and_has_the_same_hash(capsys):
+    Path("a.toml").write_text(f'{LEAST}target = "a.csv"\n')
+    for target, ending in (("b.csv", 'instead of "a.csv" in a.toml.'), ("observational", "has another hash.")):
+        context = asked("--config", "a.toml", "--target", target)
+        say_changes(context, "a.toml")
+        assert capsys.readouterr().err.endswith(f"{ending}\n")
+        assert (config_hash(context) == hash_of("--config", "a.toml")) == (target == "b.csv")
 
 
 def test_paths_are_relative_to_the_file(confide, files, monkeypatch):

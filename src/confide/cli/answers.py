@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -182,14 +181,15 @@ def predict(
 
     with notes():
         with waiting("loading"):
-            loaded = _at(load(model, trusted=trust or []), alpha)
+            saved = load(model, trusted=trust or [])
+            loaded = saved if alpha is None else saved.with_alpha(alpha)
         answered, _ = _answer(loaded, new, out, control, dialect)
     if as_json:
         print_json({"answered": answered, "config_hash": loaded.config_hash_})
     else:
         screen = sys.stderr if out == "-" else sys.stdout
         print_answered(answered, out, screen)
-        print_hash(loaded, screen)
+        print_hash(loaded, screen, saved)
 
 
 @app.command(short_help="A page on a saved model's answers.")
@@ -245,13 +245,14 @@ def report(
         if observational and trial and treatment and outcome:
             study = read_tables(observational, trial, treatment, outcome, id, category, dialect, whom=whom)
         with waiting("loading"):
-            loaded = _at(load(model, trusted=trust or []), alpha)
+            saved = load(model, trusted=trust or [])
+            loaded = saved if alpha is None else saved.with_alpha(alpha)
         answered = _report(out, loaded, predict, study, control, seed, dialect, lower_is_better=lower_is_better)
     if as_json:
         print_json({"answered": answered, "report": out, "config_hash": loaded.config_hash_})
     else:
         print_answered(answered, out, sys.stdout)
-        print_hash(loaded, sys.stdout)
+        print_hash(loaded, sys.stdout, saved)
 
 
 def _check_asked(
@@ -290,20 +291,6 @@ def _print_declared(path: str, analysis: str, *, as_json: bool) -> None:
         return
     typer.echo(f"The analysis is in {path}; no table was read. Its SHA-256: {analysis}")
     typer.echo(f"Next: confide run --config {path}")
-
-
-def _at(model: CounterfactualIntervals, alpha: float | None) -> CounterfactualIntervals:
-    """Return the model at a level, None being its own; a note says if that is not the level of its analysis."""
-    if alpha is None:
-        return model
-    other = model.with_alpha(alpha)
-    if model.config_hash_ is not None and other.config_hash_ is None:
-        warnings.warn(
-            f"--alpha {alpha} is not the level of the analysis that fitted the model, {model.alpha_} "
-            f"(SHA-256 {model.config_hash_}): these answers are not that analysis.",
-            stacklevel=2,
-        )
-    return other
 
 
 def _report(

@@ -85,11 +85,12 @@ def say_changes(context: typer.Context, path: str | None) -> None:
     declared = context.default_map or {}
     for option in options_of(context):
         was, now = _plain(declared.get(option.name, option.default)), _plain(context.params[option.name])
-        same = was == now or (_is_path(option, was) and _is_path(option, now) and _same_file(was, now))
-        if same or not (_hashed(option) or option.name in declared):
+        files = _is_path(option, was) and _is_path(option, now)
+        if was == now or (files and _same_file(was, now)) or not (_hashed(option) or option.name in declared):
             continue
         before = f"instead of {_toml(was)} in {path}" if option.name in declared else f"and is not in {path}"
-        so = ": this is not the analysis declared there, and has another hash." if _hashed(option) else "."
+        decides = _hashed(option) and not files  # another file of a target has the same hash
+        so = ": this is not the analysis declared there, and has another hash." if decides else "."
         typer.echo(f"note: --{option.key} is {_toml(now)} {before}{so}", err=True)
 
 

@@ -80,10 +80,16 @@ def print_answered(answered: Any, out: str, screen: Any) -> None:
         typer.echo("The promise is for all rows together, not for those picked by their intervals.", file=screen)
 
 
-def print_hash(model: Any, screen: Any) -> None:
-    """Print the hash of the analysis that fitted the model, if `run` did."""
+def print_hash(model: Any, screen: Any, saved: Any = None) -> None:
+    """Print the hash of the analysis, if `run` fitted the model; or that it is not the one that saved it."""
     if model.config_hash_ is not None:
         typer.echo(f"\nAnalysis (SHA-256): {model.config_hash_}", file=screen)
+    elif saved is not None and saved.config_hash_ is not None:
+        typer.echo(
+            f"\nNot the analysis that the model is saved from, whose alpha is {float(saved.alpha_):g} "
+            f"(SHA-256: {saved.config_hash_}).",
+            file=screen,
+        )
 
 
 def print_participants(effects: dict[str, dict[str, int]], out: str, screen: Any) -> None:
