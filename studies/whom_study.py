@@ -17,6 +17,8 @@ TEST_LEVEL = 0.01
 
 # Cases whose answer is clear with half as many draws.
 CLEAR = ("selected", "groups", "sides", "participants")
+CELL = ("case", "setting", "method", "way")
+ESTIMATED = "weights estimated"
 # Ways of asking that promise 1 - α, and do so exactly: the weights are known.
 EXACT = (
     "with those of the trial",
@@ -110,7 +112,7 @@ intervals are wider than they need.""",
 
 
 def run(seeds: int, jobs: int, only: list[str]) -> list[dict[str, Any]]:
-    """Return all draws of all cases, or of those named."""
+    """Return the cells of all cases, or of those named."""
     tasks = [
         (case, setting, seed)
         for case, (_, settings) in CASES.items()
@@ -119,12 +121,26 @@ def run(seeds: int, jobs: int, only: list[str]) -> list[dict[str, Any]]:
         for seed in range(seeds // 2 if case in CLEAR else seeds)
     ]
     found = Parallel(jobs, verbose=1, batch_size=1)(delayed(_draw)(*task) for task in tasks)
-    return [_row(one) for part in found for one in part]
+    return cells_of([asdict(one) for part in found for one in part])
 
 
-def _row(one: Answered) -> dict[str, Any]:
-    """Return a record as a row of the table, numbers with six decimals."""
-    return {name: round(each, 6) if isinstance(each, float) else each for name, each in asdict(one).items()}
+def cells_of(draws: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return one row per case, setting, method and way: means over draws, and the median of widths."""
+    cells: dict[tuple[str, ...], list[dict[str, Any]]] = {}
+    for row in draws:
+        cells.setdefault(tuple(str(row[name]) for name in CELL), []).append(row)
+    found = []
+    for key, mine in cells.items():
+        covered, widths = [row["coverage"] for row in mine], sorted(float(row["width"]) for row in mine)
+        numbers = {
+            "coverage": fmean(covered),
+            "error": stdev(covered) / len(covered) ** 0.5 if len(covered) > 1 else 0.0,
+            "infinite": fmean(row["infinite"] for row in mine),
+            "width": widths[len(widths) // 2],
+        }
+        rounded = {name: round(value, 6) for name, value in numbers.items()}
+        found.append({**dict(zip(CELL, key, strict=True)), "draws": len(mine), **rounded})
+    return found
 
 
 def _draw(case: str, setting: str, seed: int) -> list[Answered]:
@@ -133,58 +149,33 @@ def _draw(case: str, setting: str, seed: int) -> list[Answered]:
 
 
 def page(rows: list[dict[str, Any]]) -> str:
-    """Return the page made from the draws."""
-    cells: dict[tuple[str, str, str, str], list[dict[str, Any]]] = {}
-    for row in rows:
-        cells.setdefault((row["case"], row["setting"], row["method"], row["way"]), []).append(row)
-    repetitions = sorted({len(mine) for mine in cells.values()})
-    said = f"{repetitions[0]}" if len(repetitions) == 1 else f"{repetitions[0]} to {repetitions[-1]}"
-    below = {key: _p_value(values) < TEST_LEVEL / len(cells) for key, values in cells.items()}
-    exact, loose, plain = _kinds(below)
-    counts = {"exact": exact, "loose": loose, "plain": plain}
+    """Return the page made from the cells."""
+    draws = sorted({int(row["draws"]) for row in rows})
+    said = f"{draws[0]}" if len(draws) == 1 else f"{draws[0]} to {draws[-1]}"
+    below = [_p_value(row) < TEST_LEVEL / len(rows) for row in rows]
+    kinds: dict[str, list[bool]] = {"exact": [], "loose": [], "plain": []}
+    for row, found in zip(rows, below, strict=True):
+        kinds["exact" if row["way"] in EXACT else "loose" if row["way"] == ESTIMATED else "plain"].append(found)
     verdict = VERDICT.format(
         level=1 - ALPHA,
-        **{name: len(values) for name, values in counts.items()},
-        **{f"{name}_below": sum(values) or "none" for name, values in counts.items()},
+        **{name: len(values) for name, values in kinds.items()},
+        **{f"{name}_below": sum(values) or "none" for name, values in kinds.items()},
     )
     lines = ["# For whom answers hold: coverage", "", SETTING.format(repetitions=said), "", verdict, ""]
     for case, (title, reading) in READING.items():
-        mine = {key: values for key, values in cells.items() if key[0] == case}
         lines += [f"## {title}", "", reading, ""]
         lines += ["| | method | asked | coverage | infinite | median width |", "| --- " * 6 + "|"]
         lines += [
-            f"| {setting} | `{name}` | {way} | {_coverage(values)}{', **below**' * below[_, setting, name, way]} | "
-            f"{100 * fmean(each['infinite'] for each in values):.1f} % | {_width(values)} |"
-            for (_, setting, name, way), values in mine.items()
+            f"| {row['setting']} | `{row['method']}` | {row['way']} | {row['coverage']:.3f} ± {row['error']:.3f}"
+            f"{', **below**' * found} | {100 * row['infinite']:.1f} % | {row['width']:.2f} |".replace("inf |", "∞ |")
+            for row, found in zip(rows, below, strict=True)
+            if row["case"] == case
         ]
         lines.append("")
     return "\n".join(lines)
 
 
-def _kinds(below: dict[tuple[str, str, str, str], bool]) -> tuple[list[bool], list[bool], list[bool]]:
-    """Return the verdicts of cells that promise exactly, of those with estimated weights, and of others."""
-    exact = [found for (*_, way), found in below.items() if way in EXACT]
-    loose = [found for (*_, way), found in below.items() if way == "weights estimated"]
-    plain = [found for (*_, way), found in below.items() if way not in (*EXACT, "weights estimated")]
-    return exact, loose, plain
-
-
-def _p_value(values: list[dict[str, Any]]) -> float:
+def _p_value(row: dict[str, Any]) -> float:
     """Return the one-sided p-value of a coverage of at least 1 - α."""
-    covered = [each["coverage"] for each in values]
-    error, distance = _error(covered), fmean(covered) - (1 - ALPHA)
-    return float(stats.t.cdf(distance / error, len(covered) - 1)) if error else float(distance >= 0)
-
-
-def _error(covered: list[float]) -> float:
-    return stdev(covered) / len(covered) ** 0.5 if len(covered) > 1 else 0.0
-
-
-def _coverage(values: list[dict[str, Any]]) -> str:
-    covered = [each["coverage"] for each in values]
-    return f"{fmean(covered):.3f} ± {_error(covered):.3f}"
-
-
-def _width(values: list[dict[str, Any]]) -> str:
-    widths = sorted(float(each["width"]) for each in values)
-    return f"{widths[len(widths) // 2]:.2f}".replace("inf", "∞")
+    distance = row["coverage"] - (1 - ALPHA)
+    return float(stats.t.cdf(distance / row["error"], row["draws"] - 1)) if row["error"] else float(distance >= 0)
