@@ -203,7 +203,8 @@ class TestAssignment:
     def test_the_other_arm_tells_of_probabilities_that_no_own_row_has(self):
         observational, trial, _ = tables()
         rare = trial[(trial.t == 0) | (trial.p == 0.8)]
-        fitted = model().fit(stack(observational, rare, covariates=["age", "sex"], assignment="p"))
+        with pytest.warns(UserWarning, match="treatment 1: .* stand for"):
+            fitted = model().fit(stack(observational, rare, covariates=["age", "sex"], assignment="p"))
         assert fitted.arms_[0].weights_.largest == pytest.approx(5)
         assert fitted.arms_[1].weights_.largest == pytest.approx(5)
         new = tables()[2]
