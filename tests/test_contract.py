@@ -54,6 +54,7 @@ def test_a_control_is_chosen_and_not_left_to_the_alphabet():
         CounterfactualIntervals(control="Placebo").fit(study)
 
 
+@pytest.mark.slow
 def test_the_control_arm_of_nested_effects_is_the_control():
     study = stack(*tables())
     nested = CounterfactualIntervals(effect="nested-exact", control="placebo", **FAST).fit(study)
@@ -156,6 +157,7 @@ def test_plumbing_is_private():
 
 
 @pytest.mark.parametrize("base", ["auto", "constant", "linear", "ridge", "boosting", "forest"])
+@pytest.mark.slow
 def test_base_models_have_names(base):
     model = CounterfactualIntervals(base=base, random_state=0).fit(X, Y, TREATMENT, TRIAL)
     assert np.isfinite(model.predict_interval(X, 1).width).all()

@@ -42,6 +42,7 @@ def tables():
 
 @pytest.mark.filterwarnings("ignore::confide.InfiniteIntervalWarning")  # a weighted method may say so here
 @pytest.mark.parametrize("name", METHODS)
+@pytest.mark.slow
 def test_every_method_by_name(name):
     fitted = CounterfactualIntervals(name, random_state=0).fit(X, Y, TREATMENT, TRIAL)
     assert fitted.treatments_.tolist() == [0, 1]
@@ -243,6 +244,7 @@ def small(rows_an_arm):
     ],
 )
 @pytest.mark.parametrize("n_jobs", [None, 2])
+@pytest.mark.slow
 def test_too_few_rows_warn_once(rows, message, n_jobs):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

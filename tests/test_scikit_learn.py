@@ -76,6 +76,7 @@ def test_a_search_over_methods_of_a_study():
 
 
 @pytest.mark.usefixtures("routing")
+@pytest.mark.slow
 def test_a_scorer_of_ones_own():
     """The mean width at a fixed level, by which one may rather choose."""
     X, y, treatment, trial = study_arrays()

@@ -261,6 +261,7 @@ def without(values, place):
 @pytest.mark.parametrize(
     "values", [pytest.param(None, id="continuous"), pytest.param((0.0, 1.0), id="discrete", marks=pytest.mark.slow)]
 )
+@pytest.mark.slow
 def test_methods_that_calibrate_on_the_trial(tmp_path, entry, name, values):
     parameters, share = ON_TRIAL[name]
     swap = Swap(entry, tmp_path, arm_of(name, parameters, values), "trial", share, values=values)

@@ -50,6 +50,7 @@ MODELS = {
 
 @pytest.mark.filterwarnings("ignore:lbfgs failed to converge")
 @pytest.mark.parametrize("name", MODELS)
+@pytest.mark.slow
 def test_no_prediction_is_off_by_more(name):
     model, columns, mean = MODELS[name]
     X, y = regression(columns=columns, mean=mean)

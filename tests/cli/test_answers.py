@@ -67,6 +67,7 @@ def test_methods_needs_no_estimators(arguments):
     assert not HEAVY & modules_after(*arguments)
 
 
+@pytest.mark.slow
 def test_the_files_of_the_demo_need_no_methods(tmp_path):
     """Neither the story nor the paper's tables nor the report are imported to write three files."""
     told = {"confide.demo", "confide.paper", "confide.report", "jinja2"}
@@ -106,6 +107,7 @@ def test_predict_gives_what_run_gave(folder, confide):
     assert (folder / "again.csv").read_bytes() == (folder / "out.csv").read_bytes()
 
 
+@pytest.mark.slow
 def test_a_seed_decides_everything(folder, confide):
     for out, seed in (("a.csv", 1), ("b.csv", 1), ("c.csv", 2)):
         confide("run", *STUDY, *QUICK, "--predict", "new.csv", "--out", out, "--save", f"{out}.confide", "--seed", seed)
@@ -114,6 +116,7 @@ def test_a_seed_decides_everything(folder, confide):
     assert (folder / "a.csv.confide").read_bytes() == (folder / "b.csv.confide").read_bytes()
 
 
+@pytest.mark.slow
 def test_identifiers_are_no_covariates(folder, confide):
     """With or without a telling identifier the answers are the same."""
     confide("run", *STUDY, *QUICK, "--predict", "new.csv", "--out", "with.parquet")
@@ -222,6 +225,7 @@ def test_compare_shows_every_method(confide, monkeypatch):
 
 
 @pytest.mark.usefixtures("folder")
+@pytest.mark.slow
 def test_diagnose_tests_for_hidden_confounding(confide):
     write("obs.csv", people(240, 0, shift=3.0))
     status, out, err = confide("diagnose", *STUDY, *QUICK, "--alpha", "0.2")
@@ -250,6 +254,7 @@ def test_the_demo_tells_the_story_and_what_to_look_at(tmp_path, confide, monkeyp
         assert what in out
 
 
+@pytest.mark.slow
 def test_the_demo_writes_its_files_without_telling_the_story(tmp_path, confide, monkeypatch):
     monkeypatch.chdir(tmp_path)
     told = json.loads(confide("demo", "--files", "pupils/again", "--data", "star", "--json")[1])
@@ -305,6 +310,7 @@ def test_a_choice_that_there_is_not_is_one_line(options, line, confide):
 
 
 @pytest.mark.usefixtures("folder")
+@pytest.mark.slow
 def test_the_control_is_kept_with_the_model(confide):
     confide("run", *STUDY, *QUICK, "--control", "placebo", "--save", "model.confide")
     model = load("model.confide")

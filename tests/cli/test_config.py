@@ -184,6 +184,7 @@ def test_the_hash_changes_with_what_decides_the_answers_only(key):
     assert (other == hash_of(*ASKED[:10])) == (key.replace("-", "_") in NOT_HASHED)
 
 
+@pytest.mark.slow
 def test_run_predict_and_report_show_the_hash_that_the_model_keeps(confide):
     Path("a.toml").write_text(f'{LEAST}id = ["who"]\nbase = "ridge"\nalpha = 0.3\npredict = "new.csv"\n')
     expected = hash_of(*ASKED)
@@ -214,6 +215,7 @@ def test_a_model_of_another_level_or_fit_is_not_that_analysis(saved):
     assert model.fit(stack(observational, trial, "t", "y")).config_hash_ is None
 
 
+@pytest.mark.slow
 def test_options_on_the_command_line_come_first_and_are_said(confide):
     Path("a.toml").write_text(f'{LEAST}id = ["who"]\nbase = "ridge"\nalpha = 0.2\nsave = "m.confide"\n')
     arguments = [

@@ -232,6 +232,7 @@ def test_an_error_keeps_the_file_that_was_there(folder, confide, model):
     assert (folder / "out.csv").read_bytes() == b"of yesterday"
 
 
+@pytest.mark.slow
 def test_whoever_stops_reading_gets_no_traceback(folder, model):
     write("many.csv", pa.concat_tables([typed("new.csv")] * 2000))
     command = f"{CONFIDE} predict {model} many.csv | head -n 1"
@@ -256,6 +257,7 @@ def test_an_interrupt_is_one_line(folder, model):
     assert not list(folder.glob(".out.csv.*"))
 
 
+@pytest.mark.slow
 def test_a_terminated_run_leaves_nothing(folder, model):
     write("many.csv", pa.concat_tables([typed("new.csv")] * 20_000))
     started = subprocess.Popen([CONFIDE, "predict", model, "many.csv", "--out", "out.csv"], cwd=folder)
@@ -267,6 +269,7 @@ def test_a_terminated_run_leaves_nothing(folder, model):
     assert not list(folder.glob("*out.csv*"))
 
 
+@pytest.mark.slow
 def test_nothing_but_the_answer_where_no_one_watches(folder, model):
     """No spinner, no bar, no colour in a pipe."""
     done = subprocess.run(

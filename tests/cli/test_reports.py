@@ -42,6 +42,7 @@ def test_run_writes_a_report(folder, confide):
 
 
 @pytest.mark.usefixtures("two_methods")
+@pytest.mark.slow
 def test_a_report_on_a_saved_model(folder, confide, model):
     """Without the tables it says how to get the rest; with them it has it. An old page is replaced whole."""
     status, out, err = confide("report", model, "--predict", "new.csv", "--control", "placebo", "--alpha", "0.4")

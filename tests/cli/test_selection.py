@@ -120,6 +120,7 @@ def test_a_file_that_has_the_columns_already_is_refused(kept, value, confide):
     assert "the input has columns that the output needs: p_value, selected. Rename them." in err
 
 
+@pytest.mark.slow
 def test_a_model_that_learnt_from_the_trial_is_refused(folder, confide):
     quick = ["--method", "wscp-dr-calibrated", "--base", "ridge"]
     assert confide("run", *STUDY, *quick, "--save", "two.confide")[0] == 0

@@ -24,6 +24,7 @@ def test_the_command_line_decides_before_the_libraries_are_loaded():
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="asks GCC's OpenMP")
+@pytest.mark.slow
 def test_waiting_threads_of_a_command_sleep(folder):
     """OpenMP itself says what it has understood."""
     clean = {name: value for name, value in os.environ.items() if name not in ("OMP_WAIT_POLICY", "KMP_BLOCKTIME")}

@@ -51,6 +51,7 @@ small = st.integers(-4, 4)
     steps=st.lists(st.integers(0, 5), min_size=4, max_size=4),
 )
 @settings(max_examples=100, deadline=None)
+@pytest.mark.slow
 def test_equals_the_membership_rule(pairs, data, alpha, steps):
     """Few small integers make lines tie, run in parallel and coincide; the own weight is a step function of y."""
     weights = data.draw(st.lists(st.integers(0, 3), min_size=len(pairs) - 1, max_size=len(pairs) - 1))

@@ -77,6 +77,7 @@ FIELDS = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), max_si
 
 
 @given(names=st.lists(FIELDS.filter(bool), min_size=2, max_size=4, unique=True), data=st.data())
+@pytest.mark.slow
 def test_a_csv_file_is_carried_through_as_text(tmp_path_factory, names, data):
     """Whatever the fields are: what Python's reader reads before, it reads after."""
     rows = data.draw(st.lists(st.lists(FIELDS, min_size=len(names), max_size=len(names)), min_size=1, max_size=5))

@@ -69,6 +69,7 @@ def test_the_density_ratio_is_the_documented_one():
         assert abs(estimate - truth.mean()) < 4 * np.hypot(error, truth.std() / np.sqrt(len(truth)))
 
 
+@pytest.mark.slow
 def test_text_and_missing_values_pass_through_the_whole_way():
     data = load_star()
     study = stack(data.observational, data.trial, treatment=data.treatment, outcome=data.outcome)

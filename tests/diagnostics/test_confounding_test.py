@@ -63,6 +63,7 @@ def test_the_p_value_of_few_rows_is_that_over_all_ways_to_draw_the_sources(monke
     assert p_value == pytest.approx(exact, abs=5 * np.sqrt(exact / DRAWS))
 
 
+@pytest.mark.slow
 def test_without_covariates_it_is_a_permutation_test_and_keeps_its_level(monkeypatch):
     """Twelve lognormal trial rows, constants for both regressions: 5 %, where the normal distribution has 11 %."""
     monkeypatch.setattr("confide.diagnostics.confounding_test.DRAWS", 199)
@@ -110,6 +111,7 @@ def test_the_bias_is_that_of_the_outcome():
     assert max(control.p_value, treated.p_value) < 0.01
 
 
+@pytest.mark.slow
 def test_frames_any_labels_missing_values_and_the_seed():
     X, y, treatment, trial = tilted(600, 200, 2, seed=0)
     frame = pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "sex": np.where(X[:, 0] > 0, "f", "m")})
@@ -170,10 +172,12 @@ def test_size(m, repetitions):
     assert_size("no confounding", 1000, m, 1, range(100, 100 + repetitions))
 
 
+@pytest.mark.slow
 def test_size_for_skewed_outcomes_of_a_dozen_rows():
     assert_size("no confounding, skewed", 300, 24, 2, range(8))
 
 
+@pytest.mark.slow
 def test_the_size_would_fail_without_the_covariates():
     """The rule can fail: with constants for both regressions the same data are rejected far too often."""
     p_values = []

@@ -129,6 +129,7 @@ def test_weights_by_hand():
     assert not nothing.alike
 
 
+@pytest.mark.slow
 def test_calibration_weights_are_those_of_the_diagnostics(model):
     stages = CounterfactualIntervals(method("wscp-dr-calibrated", ratio=LOGISTIC, **FAST), random_state=0)
     for fitted, names in (

@@ -16,6 +16,7 @@ def nested(effect="nested-exact", arm=FAST, treatment=TREATMENT, **params):
     return CounterfactualIntervals(arm, effect=effect, **params).fit(X, Y, treatment, TRIAL)
 
 
+@pytest.mark.slow
 def test_nested_by_hand():
     model = nested(alpha=0.2)
     control = model.with_alpha(0.1)

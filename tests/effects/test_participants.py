@@ -29,6 +29,7 @@ def fitted(X, treatment, trial, y0, y1, pi=None, name="transfer", **params):
 
 @pytest.mark.parametrize("name", ["transfer", "transfer-centred", "prognostic"])
 @pytest.mark.parametrize("side", ["both", "lower"])
+@pytest.mark.slow
 def test_the_effect_is_the_known_outcome_against_the_other_arms_interval_at_the_whole_level(name, side):
     X, treatment, trial, y0, y1, _ = draw(np.random.default_rng(1))
     model = fitted(X, treatment, trial, y0, y1, name=name, side=side)

@@ -277,6 +277,7 @@ def test_people_unlike_the_trial_are_pointed_out(model):
     assert caught[0].filename == __file__
 
 
+@pytest.mark.slow
 def test_what_is_refused(model):
     with pytest.raises(ValueError, match="give above or below, and one of them, got above=None and below=None"):
         select(model, PEOPLE, 1)

@@ -148,6 +148,7 @@ def test_labels_of_every_kind_and_effects(labels, effect, path):
     assert answers(other.with_alpha(0.4)) == answers(model.with_alpha(0.4))
 
 
+@pytest.mark.slow
 def test_frames_with_text_dates_and_missing_values(path):
     rng = np.random.default_rng(0)
     n = 200
@@ -539,6 +540,7 @@ def test_parts_of_another_scikit_learn_do_not_warn_one_by_one(good, path):
     assert loaded_or_refused(path, forged(good, edit)) is not None
 
 
+@pytest.mark.slow
 def test_nothing_heavy_is_imported_before_a_model_is_saved():
     code = "import confide, confide.model, sys; confide.load; print('skops' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)

@@ -128,6 +128,7 @@ def test_unknown_names_and_parameters():
 
 
 @pytest.mark.parametrize("name", METHODS)
+@pytest.mark.slow
 def test_the_seed_decides_everything(name):
     one, two = (method(name, random_state=5).fit(X, Y, trial=TRIAL).predict_interval(X[:20]) for _ in range(2))
     np.testing.assert_array_equal(one, two)

@@ -142,6 +142,7 @@ def far_out(seed, m=8, fresh=0):
     return X, X[:, 0] + 0.01 * rng.standard_normal(len(trial)), trial
 
 
+@pytest.mark.slow
 def test_the_guard_of_sharp_sets_holds_where_few_outcomes_were_seen():
     """Of 8 trial rows 4 calibrate: their largest score covers 80 %, unless it is cut at the outcomes that were seen."""
     guarded, cut = [], []

@@ -115,6 +115,7 @@ def test_a_ratio_given_to_a_starred_name_is_not_changed():
         method("wscp-dr*-exact", ratio="naive-bayes")
 
 
+@pytest.mark.slow
 def test_first_stages_are_computed_only_where_they_are_needed():
     for params, stages in [({"exact": False}, 1), ({"target": "outcome"}, 1), ({"target": "interval"}, 2)]:
         assert len(fitted(refit=True, **params).refits_) == stages

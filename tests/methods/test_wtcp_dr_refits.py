@@ -289,6 +289,7 @@ def test_early_stopping_is_turned_off(base, name, value):
 
 
 @pytest.mark.parametrize("backend", ["threading", "loky"])
+@pytest.mark.slow
 def test_rows_in_parallel_equal_rows_in_turn(backend):
     arm = WTCPDR(base=TREE, ratio="naive-bayes", refit=True, random_state=0).fit(X, Y, trial=TRIAL)
     in_turn = arm.predict_interval(NEW[:4])
@@ -311,6 +312,7 @@ def test_rows_on_a_dask_cluster_equal_rows_in_turn():
 
 @pytest.mark.parametrize("effect", ["bonferroni", "nested-exact"])
 @pytest.mark.parametrize("base", [make_pipeline(StandardScaler(), Ridge()), TREE])
+@pytest.mark.slow
 def test_in_a_study_and_its_effects(effect, base):
     X, y, treatment, trial = study_arrays(n=80, m=40)
     method = WTCPDR(base=base, ratio=ClassifierRatio(), refit=True)

@@ -28,6 +28,7 @@ def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
 
+@pytest.mark.slow
 def test_it_shrinks_to_a_constant_where_the_covariates_say_nothing():
     rng = np.random.default_rng(0)
     names = [

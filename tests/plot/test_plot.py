@@ -403,6 +403,7 @@ def test_without_matplotlib_the_error_says_what_to_install(monkeypatch):
 
 
 @pytest.mark.parametrize("code", ["import confide", "import confide.plot"])
+@pytest.mark.slow
 def test_matplotlib_is_only_imported_to_draw(code):
     command = f"{code}; import sys; print('matplotlib' in sys.modules, 'confide.plot' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", command], capture_output=True, text=True, check=True)

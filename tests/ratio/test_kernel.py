@@ -77,6 +77,7 @@ BLIND = 0.38  # Δ of r̂ ≡ 1 for this pair
 
 
 @pytest.mark.parametrize("name", RATIOS)
+@pytest.mark.slow
 def test_every_ratio_recovers_a_known_one_out_of_sample(name):
     trial, observational, truth = gaussians(2000, 600)
     error = delta(RATIOS[name]().fit(trial, observational), gaussians(3000, 1, seed=9)[1], truth)
@@ -89,6 +90,7 @@ def test_blind_is_as_bad_as_the_tests_above_say():
 
 
 @pytest.mark.parametrize("name", RATIOS)
+@pytest.mark.slow
 def test_missing_values_constant_columns_and_the_seed(name):
     trial, observational, _ = gaussians(300, 80)
     observational[::7, 0] = np.nan

@@ -15,6 +15,7 @@ from helpers import study_arrays
 from report_pages import fitted, study_of
 
 
+@pytest.mark.slow
 def test_the_models_own_method_is_measured_with_its_own_parameters():
     study = study_of()
     arm = Transfer(base=ridge_on_splines(), outcome_range=(-100.0, 3.0e2))
@@ -40,6 +41,7 @@ class Coarse(TransformerMixin, BaseEstimator):
         return np.floor(X["age"].fill_null(50.0).to_numpy() / 10)[:, None]
 
 
+@pytest.mark.slow
 def test_the_models_own_encoder_is_measured():
     study = study_of()
     model = fitted(study=study, encoder=Coarse())

@@ -85,6 +85,7 @@ def test_the_promise_is_no_stronger_than_that_of_the_method(tmp_path, method, pa
     assert f"Promised for an outcome{model.promise_}" in said
 
 
+@pytest.mark.slow
 def test_changed_parameters_are_shown_beside_what_the_record_says(tmp_path):
     path = tmp_path / "report.html"
     study = study_of()
@@ -103,6 +104,7 @@ def test_what_the_record_says_stands_alone_where_it_is_true(tmp_path, model):
     assert f"What it uses{METHODS['transfer-centred'].uses}" in text_of(path)
 
 
+@pytest.mark.slow
 def test_both_stages_weights_are_shown(tmp_path):
     path = tmp_path / "report.html"
     model = fitted(WSCPDR(base=ridge_on_splines(), target="outcome"))

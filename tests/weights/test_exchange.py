@@ -68,6 +68,7 @@ def model(method, **params):
 
 
 @pytest.mark.parametrize("method", METHODS)
+@pytest.mark.slow
 def test_known_probabilities(method):
     bag = Bag(model(method), assigned=True, half=method == "naive")
     weight, known, unknown = 1 / bag.chance, [], []
@@ -84,6 +85,7 @@ def test_known_probabilities(method):
 
 
 @pytest.mark.parametrize("method", METHODS)
+@pytest.mark.slow
 def test_groups(method):
     bag = Bag(model(method, groups=[1]), assigned=False, half=method == "naive")
     members = [bool(bag.fitted(new).predict_set(bag.X[[new]], 1).contains(bag.y[new])[0]) for new in range(len(bag))]

@@ -438,6 +438,7 @@ class TestSide:
         # The other way round, a lower bound is an upper one.
         np.testing.assert_allclose(low.predict_effect_interval(new, 0, 1).lower, -upper.upper)
 
+    @pytest.mark.slow
     def test_a_bonferroni_bound_is_the_difference_of_two(self):
         found, new = study([], trial=300), tables()[2]
         bound = model(side="lower").fit(found).predict_effect_interval(new).lower
@@ -529,6 +530,7 @@ class TestGamma:
         (["assignment", "target"], "bonferroni"),
     ],
 )
+@pytest.mark.slow
 def test_saved_and_loaded_the_same(tmp_path, carry, effect):
     fitted, new = model(groups="sex", side="lower", effect=effect).fit(study(carry, trial=300)), tables()[2]
     fitted.save(tmp_path / "m.confide")
