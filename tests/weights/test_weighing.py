@@ -13,9 +13,10 @@ from confide import CounterfactualIntervals, Study, load, stack
 from confide.conformal.marks import Marks
 from confide.data.encoding import kinds_of
 from confide.exceptions import InfiniteIntervalWarning, RefusalError
+from confide.models.preprocessing import standardised
 from confide.weights.arm_weights import ArmWeights
 from confide.weights.groups import Groups
-from confide.weights.target import TargetRatio
+from confide.weights.target import TargetRatio, _joined, _regression
 from confide.weights.weighing import weights_of
 
 pytestmark = pytest.mark.filterwarnings("ignore::confide.exceptions.InfiniteIntervalWarning")
@@ -611,6 +612,22 @@ def test_a_target_like_the_trial_gets_weights_near_1_though_categories_are_rare(
     rare = lambda rows: (rng.random((rows, 20)) < 0.03).astype(float)  # noqa: E731
     weights = TargetRatio().fit(rare(2000), rare(150), np.ones(150)).predict(rare(500))
     assert weights.sum() ** 2 / (weights**2).sum() > 400
+
+
+def test_the_kept_function_is_the_regression_on_scaled_columns():
+    rng = np.random.default_rng(0)
+    target, trial, X = (rng.normal(3, 2, size=(rows, 4)) for rows in (300, 60, 50))
+    for rows in (target, trial):
+        rows[:, 1] = 5  # a constant, which new rows need not have
+        rows[rng.random(len(rows)) < 0.2, 2] = np.nan
+    X[:10, 1], X[10:20, 2], X[15:25, 0] = np.nan, np.nan, np.nan  # column 0 was never missing before
+    weight = rng.uniform(0.5, 2, 60)
+    ratio = TargetRatio().fit(target, trial, weight)
+    rows, from_target, share = _joined(target, trial, weight)
+    regression = _regression(ratio._strength(target, trial, weight))
+    peer = standardised(regression).fit(rows, from_target, logisticregression__sample_weight=share)
+    np.testing.assert_allclose(np.log(ratio.predict(X)), peer.decision_function(X), rtol=1e-9)
+    assert ratio.slopes_[1] == 0
 
 
 def test_a_target_far_from_the_trial_gets_the_weights_of_its_distance():

@@ -15,6 +15,7 @@ from confide.models.preprocessing import standardised
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from confide.models.preprocessing import Learner
     from confide.typing import Floats
 
 # Trial rows of other arms that the ratio is learnt from: with fewer it is refused.
@@ -53,9 +54,25 @@ class TargetRatio(BaseEstimator):
                 f"learnt; there are {len(trial)}. Leave out the target, or collect more rows."
             )
         rows, from_target, share = _joined(target, trial, weight)
-        model = standardised(_regression(self._strength(target, trial, weight)))
-        self.model_ = model.fit(rows, from_target, logisticregression__sample_weight=share)
+        scaling = standardised().fit(rows)
+        regression = _regression(self._strength(target, trial, weight)).fit(scaling.transform(rows), from_target, share)
+        self._keep(scaling, regression)
         return self
+
+    def _keep(self, scaling: Learner, regression: LogisticRegression) -> None:
+        """Keep the logarithm of the odds as what it is, a linear function of the columns: new rows cost one product.
+
+        A missing value counts as its column's median does, and as its indicator, if there is one.
+        """
+        columns, scaler = scaling.steps[0][1], scaling.steps[1][1]
+        slopes = regression.coef_[0] / scaler.scale_
+        count = columns.n_features_in_
+        self.slopes_: Floats = slopes[:count].copy()
+        self.slopes_[columns.constant_] = 0.0
+        self.missing_: Floats = columns.medians_ * self.slopes_
+        self.missing_[columns.marked_] += slopes[count:]
+        at_constants = slopes[columns.constant_] @ columns.values_
+        self.intercept_ = float(regression.intercept_[0] - slopes @ scaler.mean_ + at_constants)
 
     @staticmethod
     def _strength(target: Floats, trial: Floats, weight: Floats) -> float:
@@ -72,8 +89,10 @@ class TargetRatio(BaseEstimator):
 
     def predict(self, X: Floats) -> Floats:
         """Return ŵ(x) of rows, of mean about 1 over the trial."""
-        odds = self.model_.decision_function(X)
-        return np.asarray(np.clip(np.exp(np.clip(odds, -50, 50)), *LIMITS))
+        odds = X @ self.slopes_
+        gaps = np.isnan(odds)
+        odds[gaps] = np.where(np.isnan(X[gaps]), self.missing_, X[gaps] * self.slopes_).sum(axis=1)
+        return np.asarray(np.exp(np.clip(odds + self.intercept_, *np.log(LIMITS))))
 
 
 def some_of(target: Floats, seed: int, most: int = MOST_ROWS) -> Floats:
