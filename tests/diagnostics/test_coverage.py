@@ -8,7 +8,7 @@ import pytest
 from sklearn.linear_model import Ridge
 
 from confide import CounterfactualIntervals, Study
-from confide.diagnostics import coverage_report
+from confide.diagnostics import coverage_by_alpha, coverage_report
 from confide.exceptions import InfiniteIntervalWarning
 
 # Some of the rows alone are unlike all of them.
@@ -87,6 +87,15 @@ def test_known_probabilities_are_used():
         assert known[label].coverage == intervals.contains(Y[rows]).mean()
         assert known[label].width <= blind[label].width
     assert known != blind
+
+
+def test_known_probabilities_are_used_at_every_level():
+    model = fitted(assigned=True)
+    known = coverage_by_alpha(model, TABLE, Y, TREATED, [0.2, 0.1], assignment=CHANCE)
+    for alpha, found in known.items():
+        assert found == coverage_report(model.with_alpha(alpha), TABLE, Y, TREATED, assignment=CHANCE)
+    blind = coverage_by_alpha(model, TABLE, Y, TREATED, [0.2, 0.1])
+    assert all(known[alpha] != blind[alpha] for alpha in known)
 
 
 @pytest.mark.parametrize("side", ["lower", "upper"])

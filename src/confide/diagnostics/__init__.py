@@ -5,6 +5,7 @@ from confide.diagnostics.confounding_test import ConfoundingTest, hidden_confoun
 from confide.diagnostics.correlation import AtCorrelation, correlation_curve
 from confide.diagnostics.covariate_balance import Balance, balance
 from confide.diagnostics.coverage import Coverage, coverage_by_alpha, coverage_report
+from confide.diagnostics.deciles import PartCoverage, coverage_by_decile
 from confide.diagnostics.flow import RowFlow, row_flow
 from confide.diagnostics.records import ArmDiagnostics
 from confide.diagnostics.tipping import tipping_point
@@ -16,12 +17,14 @@ __all__ = [
     "Balance",
     "ConfoundingTest",
     "Coverage",
+    "PartCoverage",
     "RowFlow",
     "Weights",
     "balance",
     "calibration_weights",
     "correlation_curve",
     "coverage_by_alpha",
+    "coverage_by_decile",
     "coverage_report",
     "effective_sample_size",
     "hidden_confounding_test",

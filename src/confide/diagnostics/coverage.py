@@ -108,20 +108,13 @@ def coverage_report(
         One record per arm among the test rows, in the model's order; with ``by``, one per arm and group that has rows,
         an arm's groups one after the other.
     """
-    check_is_fitted(model)
-    y = check_outcome(y_test)
-    if not len(y):
-        raise ValueError("there are no test rows: hold out some rows of the trial.")
-    check_lengths(X_test=X_test, y_test=y)
-    labels = np.asarray(treatment)
-    parts = [("", np.full(len(y), fill_value=True))] if by is None else _groups(by, X_test)
-    sets = model.predict_set(X_test, treatment, assignment=assignment)
-    measured = _Measured(sets.contains(y), sets.measure, sets.hull(), model.side_)
+    measured = Measured.of(model, X_test, y_test, treatment, assignment=assignment)
+    parts = [("", np.full(len(measured.inside), fill_value=True))] if by is None else _groups(by, X_test)
     return [
         measured.at(rows, label, group)
-        for label in model.arms_
+        for label, arm in measured.arms.items()
         for group, mine in parts
-        if (rows := mine & np.broadcast_to(labels == label, len(y))).any()
+        if (rows := mine & arm).any()
     ]
 
 
@@ -133,15 +126,40 @@ def _groups(by: Any, X: Table) -> list[tuple[str, NDArray[np.bool_]]]:
 
 
 @dataclass(frozen=True)
-class _Measured:
-    """Whether each row's set contains its outcome, its size and its ends."""
+class Measured:
+    """The sets of test rows, measured: whether each contains its outcome, its size and its ends.
+
+    ``arms`` are the rows of each treatment that has some, in the model's order.
+    """
 
     inside: NDArray[np.bool_]
     measure: NDArray[np.float64]
     hulls: Intervals
     side: str
+    arms: dict[Label, NDArray[np.bool_]]
 
-    def at(self, rows: NDArray[np.bool_], treatment: Label, group: str) -> Coverage:
+    @classmethod
+    def of(
+        cls,
+        model: CounterfactualIntervals,
+        X_test: Table,
+        y_test: ArrayLike,
+        treatment: Labels,
+        *,
+        assignment: ArrayLike | None,
+    ) -> Measured:
+        """Return the measured sets of test rows, which are as in `coverage_report`."""
+        check_is_fitted(model)
+        y = check_outcome(y_test)
+        if not len(y):
+            raise ValueError("there are no test rows: hold out some rows of the trial.")
+        check_lengths(X_test=X_test, y_test=y)
+        sets = model.predict_set(X_test, treatment, assignment=assignment)
+        given = np.broadcast_to(np.asarray(treatment), len(y))
+        arms = {label: mine for label in model.arms_ if (mine := given == label).any()}
+        return cls(sets.contains(y), sets.measure, sets.hull(), model.side_, arms)
+
+    def at(self, rows: NDArray[np.bool_], treatment: Label, group: str = "") -> Coverage:
         """Return the record of some rows."""
         low, high = clopper_pearson(int(self.inside[rows].sum()), int(rows.sum()))
         infinite, bound = self.hulls.infinite[rows], None
@@ -168,6 +186,8 @@ def coverage_by_alpha(
     y_test: ArrayLike,
     treatment: Labels,
     alphas: Iterable[float] | None = None,
+    *,
+    assignment: ArrayLike | None = None,
 ) -> dict[float, list[Coverage]]:
     """Return, per level, how often the model's sets contain the outcome at that level.
 
@@ -182,6 +202,8 @@ def coverage_by_alpha(
     alphas : floats, default 0.95, 0.9, …, 0.05
         Miscoverage levels, strictly between 0 and 1. Of the default, levels that the model does not support
         are left out (for instance, `PooledDR` needs ``alpha + floor`` below 1).
+    assignment : (n,) array, default None
+        The probability of each row's assigned treatment, as in `coverage_report`.
 
     Returns
     -------
@@ -197,7 +219,7 @@ def coverage_by_alpha(
             warnings.simplefilter("ignore", InfiniteIntervalWarning)  # the records count them
             if found:
                 warnings.simplefilter("ignore", PopulationWarning)  # the rows are the same: one warning is enough
-            found[alpha] = coverage_report(model.with_alpha(alpha), X_test, y_test, treatment)
+            found[alpha] = coverage_report(model.with_alpha(alpha), X_test, y_test, treatment, assignment=assignment)
     if not found:
         raise ValueError("alphas must have at least one level that the model supports, got none; use [0.1].")
     return found
