@@ -1,5 +1,7 @@
 """Coverage by decile: each part's record is that of its rows, whatever the values are."""
 
+from itertools import pairwise
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -65,7 +67,7 @@ def test_deciles_are_of_equal_size_in_order_and_apart(model):
         assert [each.part for each in mine] == list(range(1, 11))
         sizes = [each.coverage.n for each in mine]
         assert max(sizes) - min(sizes) <= 1
-        assert all(one.most < other.least for one, other in zip(mine, mine[1:], strict=False))
+        assert all(one.most < other.least for one, other in pairwise(mine))
 
 
 def test_one_part_is_the_report(model):

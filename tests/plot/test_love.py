@@ -8,19 +8,14 @@ from matplotlib.figure import Figure
 
 from confide import plot
 from confide.diagnostics import Balance
-from confide.plot.love import LONGEST
+from confide.plot.style import LONGEST
+from drawings import drawn, legend
 
 ARMS, TABLES = "trial: 1 against 0", "trial against observational"
 
 
 def record(covariate, smd, comparison=ARMS, weighted=None):
     return Balance(covariate, comparison, smd, weighted, covariate, (50, 50))
-
-
-def drawn(ax):
-    """Draw it for real: what cannot be drawn, or warns, fails here."""
-    ax.figure.canvas.draw()
-    return ax
 
 
 def marks(ax, *, hollow=False):
@@ -33,10 +28,6 @@ def marks(ax, *, hollow=False):
             known = ~np.isnan(x)
             found.append({names[int(at)]: float(value) for value, at in zip(x[known], y[known], strict=True)})
     return found
-
-
-def legend(ax):
-    return [text.get_text() for text in ax.get_legend().get_texts()]
 
 
 def test_absolute_differences_are_drawn_with_the_largest_at_the_top():

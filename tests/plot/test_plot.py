@@ -18,6 +18,7 @@ from confide.compare import Compared
 from confide.datasets import synthetic
 from confide.diagnostics import Coverage, Weights, coverage_by_alpha, coverage_report
 from confide.plot import canvas
+from drawings import drawn, legend
 from helpers import study_arrays
 
 LOWER, UPPER = np.array([2.0, -3.0, -1.0, 0.5]), np.array([4.0, -2.0, 1.0, 3.0])
@@ -44,16 +45,6 @@ def line(ax, label):
     """Return x and y of the line whose label starts so."""
     (found,) = [each for each in ax.lines if str(each.get_label()).startswith(label)]
     return tuple(np.asarray(values, dtype=float).tolist() for values in found.get_data())
-
-
-def legend(ax):
-    return [text.get_text() for text in ax.get_legend().get_texts()]
-
-
-def drawn(ax):
-    """Draw it for real: what cannot be drawn, or warns, fails here."""
-    ax.figure.canvas.draw()
-    return ax
 
 
 # Intervals.

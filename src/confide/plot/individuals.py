@@ -11,6 +11,7 @@ from confide.plot.canvas import axes_or_new
 from confide.plot.style import (
     BLUE,
     DARK,
+    FAR,
     GREY,
     PURPLE,
     SIZE,
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
 GROUPS = {"below 0": VERMILION, "containing 0": GREY, "above 0": BLUE}
 # Widest line of an interval, in points; with many rows lines are thin and transparent.
 WIDE = 2.5
-# An infinite end is drawn this many heights of the axes away: off the axes however far they are zoomed out.
-FAR = 1000.0
 
 
 def intervals(

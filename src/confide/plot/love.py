@@ -8,7 +8,7 @@ import numpy as np
 
 from confide.diagnostics.covariate_balance import CUSTOMARY, Balance
 from confide.plot.canvas import axes_or_new
-from confide.plot.style import COLOURS, DARK, GREY, MARKERS, SIZE
+from confide.plot.style import COLOURS, DARK, GREY, MARKERS, SIZE, put_legend_below, short, some_records
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -16,12 +16,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
-# At most so many covariates are drawn, and so many characters of a name.
-MOST, LONGEST = 40, 36
+# At most so many covariates are drawn.
+MOST = 40
 # Height of a covariate's line, and of all else, in inches.
 LINE, REST = 0.21, 1.2
-# How far the legend is below the axes, in inches.
-BELOW = 0.42
 # Where infinite differences are drawn, and the line that separates them, as shares of the largest value on the axis.
 AT_INFINITY, BEFORE_INFINITY = 0.97, 0.94
 
@@ -48,11 +46,7 @@ def love_plot(found: Iterable[Balance], *, most: int = MOST, ax: Axes | None = N
     >>> from confide.diagnostics import Balance
     >>> ax = plot.love_plot([Balance("age", "trial against observational", -0.3, None, "age", (60, 900))])
     """
-    records = list(found)
-    strange = [each for each in records if not isinstance(each, Balance)]
-    if strange or not records:
-        what = f"a {type(strange[0]).__name__}" if strange else "none"
-        raise ValueError(f"found must be 1 Balance or more, got {what}: give balance(study).")
+    records = some_records(found, Balance, "balance(study)")
     if most < 1:
         raise ValueError(f"most, the number of covariates that are drawn, must be at least 1, got {most}.")
     largest: dict[str, float] = {}
@@ -79,21 +73,13 @@ def love_plot(found: Iterable[Balance], *, most: int = MOST, ax: Axes | None = N
         weighted = weighted or bool(np.isfinite(after).any())
     if weighted:
         ax.plot([], [], "o", color=DARK, markerfacecolor="white", label="hollow: weighted")
-    ax.set_yticks(range(len(shown)), [_short(name) for name in reversed(shown)], fontsize="small")
+    ax.set_yticks(range(len(shown)), [short(name) for name in reversed(shown)], fontsize="small")
     ax.tick_params(axis="y", length=0)
     ax.set_ylim(-0.7, len(shown) - 0.3)
     left_out = f"; the {len(shown)} largest of {len(names)}" if len(shown) < len(names) else ""
     ax.set_xlabel(f"absolute standardised mean difference{left_out}")
-    _put_legend_below(ax)
+    put_legend_below(ax)
     return ax
-
-
-def _put_legend_below(ax: Axes) -> None:
-    """Put the legend below the axes and their label, where it hides neither a mark nor a title."""
-    from matplotlib.transforms import ScaledTranslation  # noqa: PLC0415  (optional)
-
-    below = ax.transAxes + ScaledTranslation(0, -BELOW, ax.figure.dpi_scale_trans)
-    ax.legend(loc="upper left", bbox_to_anchor=(0, 0), bbox_transform=below, ncols=2, fontsize="small", frameon=False)
 
 
 def _set_limits(ax: Axes, drawn: list[Balance]) -> float:
@@ -115,11 +101,3 @@ def _cut(values: list[float], edge: float) -> NDArray[np.float64]:
     """Return absolute values, infinite ones at the edge."""
     sizes = np.abs(np.array(values, dtype=np.float64))
     return np.where(np.isinf(sizes), edge, sizes)
-
-
-def _short(name: str) -> str:
-    """Return a name in the space that there is: without its middle if it is long, since its end tells levels apart."""
-    if len(name) <= LONGEST:
-        return name
-    kept = (LONGEST - 1) // 2
-    return f"{name[:kept].rstrip()}…{name[-kept:].lstrip()}"

@@ -8,7 +8,7 @@ import numpy as np
 
 from confide.diagnostics.weights import Weights
 from confide.plot.canvas import axes_or_new
-from confide.plot.style import GREY, SIZE, looks_of, named, percent
+from confide.plot.style import GREY, SIZE, looks_of, named, percent, some_records
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -35,11 +35,7 @@ def weights(found: list[Weights], *, ax: Axes | None = None) -> Axes:
     >>> from confide.diagnostics import Weights
     >>> ax = plot.weights([Weights(1, "calibration", np.array([0.5, 0.3, 0.2]))])
     """
-    found = list(found)
-    strange = [each for each in found if not isinstance(each, Weights)]
-    if strange or not found:
-        what = f"a {type(strange[0]).__name__}" if strange else "none"
-        raise ValueError(f"found must be 1 Weights or more, got {what}: give calibration_weights(model).")
+    found = some_records(found, Weights, "calibration_weights(model)")
     ax = axes_or_new(ax, SIZE[0], SIZE[1] + 0.5)
     looks = looks_of([each.treatment for each in found])
     ax.plot([0, 1], [0, 1], color=GREY, linewidth=0.8, linestyle=":", label="all rows alike")

@@ -1,0 +1,23 @@
+"""What the tests of plots look at."""
+
+
+def drawn(ax):
+    """Draw it for real: what cannot be drawn, or warns, fails here."""
+    ax.figure.canvas.draw()
+    return ax
+
+
+def legend(ax):
+    return [text.get_text() for text in ax.get_legend().get_texts()]
+
+
+def ticks(axis):
+    """Return the labels of an axis."""
+    return [text.get_text() for text in axis.get_ticklabels()]
+
+
+def is_whole(ax):
+    """Return whether the legend is inside the figure and below the axis' label."""
+    box, figure = ax.get_legend().get_window_extent(), ax.figure.bbox
+    label = ax.xaxis.label.get_window_extent()
+    return box.x0 >= 0 and box.y0 >= 0 and box.x1 <= figure.width and box.y1 <= label.y0
