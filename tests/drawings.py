@@ -21,3 +21,14 @@ def is_whole(ax):
     box, figure = ax.get_legend().get_window_extent(), ax.figure.bbox
     label = ax.xaxis.label.get_window_extent()
     return box.x0 >= 0 and box.y0 >= 0 and box.x1 <= figure.width and box.y1 <= label.y0
+
+
+def dots(ax):
+    """Return x, y, and the ends of the bar of each point, in the order drawn."""
+    found = []
+    for container in ax.containers:
+        data, _, (bar,) = container.lines
+        (x,), (y,) = data.get_data()
+        ((_, low), (_, high)) = bar.get_segments()[0]
+        found.append((float(x), float(y), low, high))
+    return found

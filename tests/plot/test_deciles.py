@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from confide import CounterfactualIntervals, plot
 from confide.datasets import synthetic
 from confide.diagnostics import Coverage, PartCoverage, coverage_by_decile
-from drawings import drawn, is_whole, legend, ticks
+from drawings import dots, drawn, is_whole, legend, ticks
 from helpers import study_arrays
 
 ARM = Coverage("drug", 40, 0.85, 0.7, 0.95, 3.2, 0.0)
@@ -19,13 +19,7 @@ LAST = replace(FIRST, part=10, least=7.0, most=8.0, coverage=replace(ARM, covera
 
 def marks(ax):
     """Return (part, coverage, low, high) of each mark, in the order drawn."""
-    found = []
-    for container in ax.containers:
-        data, _, (bar,) = container.lines
-        (x,), (y,) = data.get_data()
-        ((_, low), (_, high)) = bar.get_segments()[0]
-        found.append((round(float(x)), float(y), float(low), float(high)))
-    return found
+    return [(round(x), *bar) for x, *bar in dots(ax)]
 
 
 def told(record):
@@ -38,7 +32,7 @@ def test_one_arm_has_its_deciles_and_their_largest_values():
     np.testing.assert_allclose(marks(ax), [told(FIRST), told(LAST)])
     names = ticks(ax.xaxis)
     assert (names[0], names[1], names[-1]) == ("1\n≤ 4.04", "2", "10\n≤ 8")
-    assert ax.get_xlabel() == "decile of the predicted pain, lowest first (cm)"
+    assert ax.get_xlabel() == "decile of the predicted pain (cm), lowest first"
     assert legend(ax) == ["asked: 90 %", "drug: 80 rows"]
     assert any(list(each.get_ydata()) == [0.9, 0.9] for each in ax.lines)
     assert ax.get_ylim()[0] < 0.7

@@ -18,7 +18,7 @@ from confide.compare import Compared
 from confide.datasets import synthetic
 from confide.diagnostics import Coverage, Weights, coverage_by_alpha, coverage_report
 from confide.plot import canvas
-from drawings import drawn, legend
+from drawings import dots, drawn, legend
 from helpers import study_arrays
 
 LOWER, UPPER = np.array([2.0, -3.0, -1.0, 0.5]), np.array([4.0, -2.0, 1.0, 3.0])
@@ -183,17 +183,6 @@ def test_what_intervals_refuses(arguments, message):
 
 
 # Coverage against width.
-
-
-def dots(ax):
-    """Return x, y, and the ends of the bar of each point, in the order drawn."""
-    found = []
-    for container in ax.containers:
-        data, _, (bar,) = container.lines
-        (x,), (y,) = data.get_data()
-        ((_, low), (_, high)) = bar.get_segments()[0]
-        found.append((float(x), float(y), low, high))
-    return found
 
 
 def labels(ax):

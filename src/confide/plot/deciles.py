@@ -85,9 +85,9 @@ def calibration_by_decile(
     _name_parts(ax, records if len(looks) == 1 else [], parts)
     least = min(*(each.coverage.low for each in records), asked)
     ax.set_ylim(least - 0.06 * (1 - least) - 0.005, 1 + 0.03 * (1 - least) + 0.005)
-    values = f"predicted {outcome}" if of == "prediction" else "width of the set"
+    values = in_unit(f"predicted {outcome}" if of == "prediction" else "width of the set", unit)
     told = f"decile of the {values}" if parts == PARTS else f"{values}, in {parts} parts of equal size"
-    ax.set_xlabel(in_unit(f"{told}, lowest first", unit))
+    ax.set_xlabel(f"{told}, lowest first")
     ax.set_ylabel("coverage on held-out rows")
     put_legend_below(ax, columns=3, lines=2 if len(looks) == 1 else 1)
     return ax
