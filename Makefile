@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow test-docs test-paper test-long test-versions test-package lint format bench study-methods study-default study-ratios study-confounding study-misses study-theorem study-attacks study-population study-whom study-randomisation study-averages study-selection reproduction-page benchmarks-page pictures rooms promises docs docs-serve lock clean
+.PHONY: help setup demo test test-slow test-docs test-paper test-long test-versions test-package lint format bench study-methods study-default study-ratios study-confounding study-misses study-theorem study-attacks study-population study-whom study-randomisation study-averages study-selection study-joint reproduction-page benchmarks-page pictures rooms promises docs docs-serve lock clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*?## ' $(MAKEFILE_LIST) | awk -F ':.*?## ' '{printf "  make %-17s %s\n", $$1, $$2}'
@@ -99,6 +99,9 @@ study-averages: $(READY) ## docs/averages.md: coverage and width of average effe
 
 study-selection: $(READY) ## docs/selection.md: the false discovery rate of choosing people, and how many are found (ten minutes)
 	$(BIN)/python -m studies selection --seeds 1000
+
+study-joint: $(READY) ## docs/joint.md: coverage and width of every interval for an effect that promises the same (an hour)
+	$(BIN)/python -m studies joint --seeds 12
 
 reproduction-page: $(READY) ## docs/reproduction.md from its CSV files; FROM=folder takes them from `confide reproduce all`
 	$(BIN)/python scripts/reproduction.py $(if $(FROM),--from $(FROM))

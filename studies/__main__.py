@@ -31,6 +31,7 @@ from studies import (
     attacks_study,
     averages_study,
     default_study,
+    joint_study,
     population_study,
     randomisation_study,
     selection_study,
@@ -454,6 +455,7 @@ STUDIES = {
     "randomisation": of_cases("randomisation", randomisation_study),
     "averages": of_cases("averages", averages_study),
     "selection": of_cases("selection", selection_study),
+    "joint": of_cases("joint", joint_study),
 }
 
 if __name__ == "__main__":

@@ -7,9 +7,9 @@ from statistics import fmean, stdev
 from typing import Any
 
 from joblib import Parallel, delayed
-from scipy import stats
 
 from confide.base.threads import one_thread
+from studies.decision import p_value_below
 from studies.whom import ALPHA, CASES, NEW_ROWS, OBSERVATIONAL, Answered, draw
 
 # Level of the one-sided t-tests, for all cells together.
@@ -152,7 +152,7 @@ def page(rows: list[dict[str, Any]]) -> str:
     """Return the page made from the cells."""
     draws = sorted({int(row["draws"]) for row in rows})
     said = f"{draws[0]}" if len(draws) == 1 else f"{draws[0]} to {draws[-1]}"
-    below = [_p_value(row) < TEST_LEVEL / len(rows) for row in rows]
+    below = [p_value_below(row, 1 - ALPHA) < TEST_LEVEL / len(rows) for row in rows]
     kinds: dict[str, list[bool]] = {"exact": [], "loose": [], "plain": []}
     for row, found in zip(rows, below, strict=True):
         kinds["exact" if row["way"] in EXACT else "loose" if row["way"] == ESTIMATED else "plain"].append(found)
@@ -173,9 +173,3 @@ def page(rows: list[dict[str, Any]]) -> str:
         ]
         lines.append("")
     return "\n".join(lines)
-
-
-def _p_value(row: dict[str, Any]) -> float:
-    """Return the one-sided p-value of a coverage of at least 1 - α."""
-    distance = row["coverage"] - (1 - ALPHA)
-    return float(stats.t.cdf(distance / row["error"], row["draws"] - 1)) if row["error"] else float(distance >= 0)
