@@ -100,8 +100,8 @@ study-averages: $(READY) ## docs/averages.md: coverage and width of average effe
 study-selection: $(READY) ## docs/selection.md: the false discovery rate of choosing people, and how many are found (ten minutes)
 	$(BIN)/python -m studies selection --seeds 1000
 
-study-joint: $(READY) ## docs/joint.md: coverage and width of every interval for an effect that promises the same (an hour)
-	$(BIN)/python -m studies joint --seeds 12
+study-joint: $(READY) ## docs/joint.md: coverage and width of every interval for an effect that promises the same (half an hour)
+	$(BIN)/python -m studies joint --seeds 8
 
 reproduction-page: $(READY) ## docs/reproduction.md from its CSV files; FROM=folder takes them from `confide reproduce all`
 	$(BIN)/python scripts/reproduction.py $(if $(FROM),--from $(FROM))
