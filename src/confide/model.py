@@ -241,7 +241,8 @@ class CounterfactualIntervals(Labelled, BaseEstimator):
             point_out_probabilities(study, stacklevel=2)
             alpha = arm._level()
             arm = at_gamma(arm, self.gamma_)
-            self.encoder_ = fitted_encoder(self.encoder, study.X, learning_rows(arm, effect, study, control))
+            learns = learning_rows(arm, effect, study, control)
+            self.encoder_ = fitted_encoder(self.encoder, study.X, learns, study.beyond)
             encoded = self._encode(study.X)
             self.groups_ = (
                 None if self.groups is None else Groups.of(self.groups, study.X, study.trial, kinds_of(study.X))

@@ -13,7 +13,9 @@ from all rows (`confide.data.kinds`), because no single row changes it.
 from __future__ import annotations
 
 import zlib
+from collections import Counter
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
     from sklearn.utils import Tags
 
+    from confide.data.large_table import Beyond
     from confide.typing import Table
 
 # The most frequent categories of a column get a column each; if there are more, the others share this many columns.
@@ -88,12 +91,21 @@ class CategoryColumn:
     shared: int = 0
 
     @classmethod
-    def learn(cls, name: str, column: pa.ChunkedArray) -> CategoryColumn:
-        """Learn the most frequent categories."""
-        values = kinds.texts(name, column)
-        counts = {count["values"]: count["counts"] for count in pc.value_counts(values).to_pylist()}
-        marked = counts.pop(None, 0) > 0
-        by_frequency = sorted(counts, key=lambda category: (-counts[category], category))
+    def learn(
+        cls, name: str, column: pa.ChunkedArray, also: Mapping[str | None, int] = MappingProxyType({})
+    ) -> CategoryColumn:
+        """Learn the most frequent categories, from a column and the counts of further rows."""
+        counts = Counter(also)
+        for found in pc.value_counts(kinds.texts(name, column)).to_pylist():
+            counts[found["values"]] += found["counts"]
+        return cls.of_counts(name, counts)
+
+    @classmethod
+    def of_counts(cls, name: str, counts: Mapping[str | None, int]) -> CategoryColumn:
+        """Learn the most frequent categories from the number of rows that hold each; None: missing."""
+        marked = counts.get(None, 0) > 0
+        known = [category for category in counts if category is not None]
+        by_frequency = sorted(known, key=lambda category: (-counts[category], category))
         shared = SHARED_COLUMNS if len(by_frequency) > MAX_CATEGORIES else 0
         return cls(name, tuple(sorted(by_frequency[:MAX_CATEGORIES])), marked, shared)
 
@@ -145,8 +157,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     def __init__(self, kinds: Mapping[str, str] | None = None) -> None:
         self.kinds = kinds
 
-    def fit(self, X: Table, y: ArrayLike | None = None) -> Self:  # noqa: ARG002  (scikit-learn's signature)
-        """Learn the columns and their categories."""
+    def fit(self, X: Table, y: ArrayLike | None = None, *, beyond: Beyond | None = None) -> Self:  # noqa: ARG002
+        """Learn the columns and their categories; also from rows beyond X, if what they hold is known."""
         table = as_table(X, least=0 if self.kinds else 1)
         if not table.num_columns:
             raise ValueError("there are no covariates: give at least one column.")
@@ -155,7 +167,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self.by_name_ = is_frame(X)
         found = kinds_of(table) if self.kinds is None else self.kinds
         self.columns_ = [
-            CategoryColumn.learn(name, table.column(name))
+            CategoryColumn.learn(name, table.column(name), {} if beyond is None else beyond.categories[name])
             if found[name] == kinds.CATEGORIES
             else NumberColumn(name, found[name])
             for name in table.column_names
@@ -220,7 +232,7 @@ def kinds_of(X: Table) -> dict[str, str]:
     return {name: kinds.decide(name, {"": table.column(name)}) for name in table.column_names}
 
 
-def fitted_encoder(encoder: Any, X: Table, learns: NDArray[np.bool_]) -> Any:
+def fitted_encoder(encoder: Any, X: Table, learns: NDArray[np.bool_], beyond: Beyond | None = None) -> Any:
     """Return an encoder fitted on the rows of the mask; the kind of each column is decided by all rows.
 
     Parameters
@@ -231,12 +243,16 @@ def fitted_encoder(encoder: Any, X: Table, learns: NDArray[np.bool_]) -> Any:
         Covariates.
     learns : (n,) boolean array
         The rows that it learns from.
+    beyond : Beyond or None
+        What is known of further rows, which calibrate nothing: "auto" learns from them too.
     """
     if encoder != "auto" and not (hasattr(encoder, "fit") and hasattr(encoder, "transform")):
         raise ValueError(f"encoder must be 'auto' or a scikit-learn transformer, got {encoder!r}.")
-    chosen = TableEncoder(kinds_of(X)) if encoder == "auto" else clone(encoder)
     with threads_for(X):
-        return chosen.fit(take_rows(X, learns))
+        if encoder != "auto":
+            return clone(encoder).fit(take_rows(X, learns))
+        held = kinds_of(X) if beyond is None else beyond.kinds
+        return TableEncoder(held).fit(take_rows(X, learns), beyond=beyond)
 
 
 def encoded_by(encoder: Any, X: Table, *, own: bool) -> NDArray[np.float64]:

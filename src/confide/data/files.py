@@ -20,6 +20,8 @@ from confide.base.validation import examples, suggest
 from confide.data import kinds
 from confide.data.csv_files import PLAIN, READ_BYTES, Dialect, csv_parts
 from confide.data.formats import STANDARD, format_of, naming_the_file
+from confide.data.large_table import LargeTable
+from confide.data.many_files import check_names, is_of_batches, open_dataset
 from confide.data.stacking import stack
 from confide.data.writing import TEXT
 
@@ -69,15 +71,17 @@ def read_study(
     assignment: str | None = None,
     cluster: str | None = None,
     target: str | None = None,
+    **kept: Any,
 ) -> Study:
-    """Return the study of two files.
+    """Return the study of two files; the observational one may be a pattern or a folder of Parquet files.
 
     Identifiers are not covariates. If the file of new rows is given and can be read twice, it must have the covariates:
     this is checked before a model is fitted. ``categories`` are columns that are categories although their values look
     like numbers; ``covariates`` are the only columns that are used, all by default. ``assignment`` and ``cluster`` are
-    columns of the trial, ``target`` is a file or "observational", as in `stack`.
+    columns of the trial, ``target`` is a file or "observational", as in `stack`. ``kept`` are the parameters of
+    `LargeTable`, for an observational table that is read by batches.
     """
-    tables = [read_file(path, dialect) for path in (observational, trial)]
+    tables = [_read_observational(observational, dialect, kept), read_file(trial, dialect)]
     # A pipe can be read only once.
     ahead = set(column_names(new, dialect)) if new is not None and Path(new).is_file() else set()
     named = set().union(ahead, *(table.column_names for table in tables))
@@ -87,8 +91,10 @@ def read_study(
     first, second = (
         table.drop_columns([name for name in identifiers if name in table.column_names]) for table in tables
     )
-    roles = [treatment, outcome, *(name for name in (assignment, cluster) if name is not None)]
-    _warn_of_identifiers(tables, identifiers, roles, covariates)
+    _warn_of_people_in_both(*tables, identifiers)
+    if covariates is None:
+        used = {treatment, outcome, assignment, cluster, *identifiers}
+        _warn_of_identifiers([table.head() if isinstance(table, LargeTable) else table for table in tables], used)
     study = stack(
         first,
         second,
@@ -112,24 +118,45 @@ def read_study(
     return study
 
 
-def _warn_of_identifiers(
-    tables: Sequence[pa.Table], identifiers: Sequence[str], roles: Sequence[str], covariates: Sequence[str] | None
+def _read_observational(path: str, dialect: Dialect, kept: dict[str, Any]) -> pa.Table | LargeTable:
+    """Return the observational table, whole or to be read by batches."""
+    if is_of_batches(path):
+        return LargeTable(open_dataset(path), **kept)
+    asked = [name for name in ("rows", "memory") if name in kept]
+    if asked:
+        raise ValueError(
+            f"a bound on {' and '.join(asked)} needs Parquet files, which are read by batches, got {path}. Convert it."
+        )
+    return read_file(path, dialect)
+
+
+def _warn_of_people_in_both(
+    observational: pa.Table | LargeTable, trial: pa.Table, identifiers: Sequence[str]
 ) -> None:
-    """Warn about people who are in both tables, and about covariates that look like identifiers."""
+    """Warn about people who are in both tables."""
     for name in identifiers:
-        if all(name in table.column_names for table in tables):
-            first, second = (_as_written(table[name]).drop_null().unique() for table in tables)
-            names_people = all(len(found) > len(t) / 2 for found, t in zip((first, second), tables, strict=True))
-            both = pc.sum(pc.is_in(first, second)).as_py()
-            if both and names_people:
-                warnings.warn(
-                    f"{both} values of {name!r} are in both files. No promise holds if these are the same people: "
-                    "take them out of the observational file.",
-                    stacklevel=4,
-                )
+        if not all(name in table.column_names for table in (observational, trial)):
+            continue
+        found = _as_written(trial[name]).drop_null().unique()
+        if isinstance(observational, LargeTable):
+            both, rows = observational.matching(name, found)
+            names_people = rows <= 2 * both
+        else:
+            values = _as_written(observational[name]).drop_null().unique()
+            both, names_people = pc.sum(pc.is_in(values, found)).as_py(), len(values) > len(observational) / 2
+        if both and names_people and len(found) > len(trial) / 2:
+            warnings.warn(
+                f"{both} values of {name!r} are in both files. No promise holds if these are the same people: "
+                "take them out of the observational file.",
+                stacklevel=4,
+            )
+
+
+def _warn_of_identifiers(tables: Sequence[pa.Table], used: Collection[str | None]) -> None:
+    """Warn about covariates that look like identifiers."""
     first, second = tables
-    for name in first.column_names if covariates is None else ():
-        covariate = name in second.column_names and name not in [*identifiers, *roles]
+    for name in first.column_names:
+        covariate = name in second.column_names and name not in used
         if covariate and all(_names_rows(table[name]) for table in tables):
             warnings.warn(
                 f"column {name!r} has a different value in every row and is used as a covariate; if it only identifies "
@@ -222,10 +249,7 @@ READERS: dict[str, Callable[[str, Any, ExitStack, Dialect], Parts]] = {
 
 def _checked(path: str, table: pa.Table, *, may_be_empty: bool = False) -> pa.Table:
     """Return the table; raise if it has no rows, or two columns of one name."""
-    names = table.column_names
-    if len(set(names)) < len(names):
-        twice = [name for name in dict.fromkeys(names) if names.count(name) > 1]
-        raise ValueError(f"{path} has two columns named {examples(twice)}; rename one of them.")
+    check_names(path, table.column_names)
     if not (len(table) or may_be_empty):
         raise ValueError(f"{path} has no rows.")
     return table

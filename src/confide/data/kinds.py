@@ -12,7 +12,7 @@ The module is long because deciding and reading must agree cell by cell: both us
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -45,6 +45,8 @@ MISSING = pa.array(
 )
 # If at least this share of a column's cells is of one kind, the other cells are errors, not categories.
 NEARLY_ALL = 0.9
+# Messages show so many cells.
+SHOWN = 3
 # Whole floats up to this value are written like integers.
 LARGEST_WHOLE = 2.0**53
 
@@ -99,31 +101,44 @@ class Written:
         The kind of all cells, or of nearly all; "categories" if no kind has that many.
     cells : int
         Number of cells that are not missing.
-    odd : dict
-        Cells that are not of the kind, by row.
+    odd : int
+        Number of cells that are not of the kind.
+    shown : list of str
+        Some of those, with the row or the number of times.
     """
 
     kind: str
     cells: int
-    odd: dict[int, str]
+    odd: int = 0
+    shown: list[str] = field(default_factory=list)
 
     @classmethod
-    def at(cls, name: str, column: pa.ChunkedArray) -> Written:
+    def at(cls, name: str, column: pa.ChunkedArray, counts: NDArray[np.int64] | None = None) -> Written:
         """Return the kind of a column's cells: by its type, or by its content if it is text."""
         if is_text(column.type):
-            return _look_at_text(name, plain(column))
-        return cls(_kind_of_type(name, column), len(column), {})
+            return _look_at_text(name, plain(column), counts)
+        return cls(_kind_of_type(name, column), len(column))
 
 
-def decide(name: str, tables: Mapping[str, pa.ChunkedArray], *, category: bool = False) -> str:
+def decide(
+    name: str,
+    tables: Mapping[str, pa.ChunkedArray],
+    *,
+    category: bool = False,
+    counts: Mapping[str, NDArray[np.int64]] | None = None,
+) -> str:
     """Return the kind of a column of one or several tables; the keys are the tables' names for messages.
 
     Raises a ValueError if cells do not fit, or if the tables disagree so that no reading of them is safe.
-    ``category`` declares a category.
+    ``category`` declares a category. For tables in ``counts`` the column has each value once, and the counts are the
+    numbers of cells that hold it.
     """
     if category or any(is_category(column.type) for column in tables.values()):
         return CATEGORIES
-    seen = {where: Written.at(name, column) for where, column in tables.items() if not is_empty(column)}
+    counts = counts or {}
+    seen = {
+        where: Written.at(name, column, counts.get(where)) for where, column in tables.items() if not is_empty(column)
+    }
     for where, found in seen.items():
         if found.odd:
             raise ValueError(_odd_cells(name, where, found))
@@ -134,7 +149,7 @@ def decide(name: str, tables: Mapping[str, pa.ChunkedArray], *, category: bool =
         return kinds.pop()
     if kinds == {NUMBERS, BOOLEANS} and all(_only_0_and_1(name, tables[where]) for where in seen):
         return BOOLEANS
-    if CATEGORIES in kinds and _share_values(name, {where: tables[where] for where in seen}, seen):
+    if CATEGORIES in kinds and _share_values(name, {where: tables[where] for where in seen}, seen, counts):
         return CATEGORIES
     shown = "; ".join(
         f"{_in(where)}{found.kind} (such as {_shown(name, tables[where])})".strip() for where, found in seen.items()
@@ -232,29 +247,33 @@ def _written(values: pa.Array) -> pa.Array:
     return pc.if_else(pc.match_substring_regex(text, BOOLEAN), pc.utf8_lower(text), text)
 
 
-def _look_at_text(name: str, text: pa.ChunkedArray) -> Written:
+def _look_at_text(name: str, text: pa.ChunkedArray, counts: NDArray[np.int64] | None) -> Written:
     """Return the kind of nearly all cells, and the cells that are not of it."""
-    cells = len(text) - text.null_count
-    if not cells:
-        return Written(CATEGORIES, 0, {})
     known = ~text.is_null().to_numpy()
+    times = known.astype(np.int64) if counts is None else counts * known
+    cells = int(times.sum())
+    if not cells:
+        return Written(CATEGORIES, 0)
     for kind, pattern in PATTERNS.items():
         odd = known & ~(_is_number(text) if kind == NUMBERS else _matches(text, pattern))
-        if odd.sum() <= (1 - NEARLY_ALL) * cells:
-            rows = np.flatnonzero(odd)
-            return Written(kind, cells, {int(row): str(text[int(row)].as_py()) for row in rows})
+        if times[odd].sum() <= (1 - NEARLY_ALL) * cells:
+            shown = [
+                f"{text[place].as_py()!r} ({f'row {place + 1}' if counts is None else f'{times[place]} times'})"
+                for place in np.flatnonzero(odd)[: SHOWN + 1].tolist()
+            ]
+            return Written(kind, cells, int(times[odd].sum()), shown)
     for what, pattern, remedy in (
         ("numbers with commas", COMMA_NUMBER, "--decimal ',' says that commas are decimal points; or write 1234.5"),
         ("dates in a notation that is not known", OTHER_DATE, "write them like 2024-01-31"),
     ):
         like = _matches(text, pattern)
-        if like.any() and (like | _is_number(text))[known].mean() >= NEARLY_ALL:
+        if like.any() and times[like | _is_number(text)].sum() >= NEARLY_ALL * cells:
             shown = text[int(np.flatnonzero(like)[0])].as_py()
             raise ValueError(
                 f"column {name!r} holds {what}, such as {shown!r}: {remedy}; or declare it a category "
                 f"({_declare(name)})."
             )
-    return Written(CATEGORIES, cells, {})
+    return Written(CATEGORIES, cells)
 
 
 def _matches(text: pa.ChunkedArray, pattern: str) -> NDArray[np.bool_]:
@@ -322,19 +341,32 @@ def _only_0_and_1(name: str, column: pa.ChunkedArray) -> bool:
     return bool(np.isin(values[~np.isnan(values)], (0, 1)).all())
 
 
-def _share_values(name: str, tables: Mapping[str, pa.ChunkedArray], seen: Mapping[str, Written]) -> bool:
+def _share_values(
+    name: str,
+    tables: Mapping[str, pa.ChunkedArray],
+    seen: Mapping[str, Written],
+    counts: Mapping[str, NDArray[np.int64]],
+) -> bool:
     """Return whether the tables without categories hold mostly values that the tables with categories have too."""
     known = pa.concat_arrays([texts(name, tables[where]) for where in tables if seen[where].kind == CATEGORIES])
-    others = [texts(name, tables[where]).drop_null() for where in tables if seen[where].kind != CATEGORIES]
-    return all(pc.mean(pc.is_in(values, known.unique())).as_py() >= 0.5 for values in others)
+    for where in tables:
+        if seen[where].kind == CATEGORIES:
+            continue
+        values = texts(name, tables[where])
+        there = values.is_valid().to_numpy(zero_copy_only=False)
+        shared = there & pc.is_in(values, known.unique()).to_numpy(zero_copy_only=False)
+        times = counts.get(where, np.ones(len(values), dtype=np.int64))
+        if times[shared].sum() < times[there].sum() / 2:
+            return False
+    return True
 
 
 def _odd_cells(name: str, where: str, found: Written) -> str:
-    shown = examples([f"{cell!r} (row {row + 1})" for row, cell in found.odd.items()], 3)
-    remedy = "Correct the cell, leave it empty," if len(found.odd) == 1 else "Correct the cells, leave them empty,"
+    shown = examples(found.shown, SHOWN)
+    remedy = "Correct the cell, leave it empty," if found.odd == 1 else "Correct the cells, leave them empty,"
     of_table = f" of {where}" if where else ""
     return (
-        f"column {name!r}{of_table} holds {found.kind} but for {len(found.odd)} of {found.cells} cells: {shown}. "
+        f"column {name!r}{of_table} holds {found.kind} but for {found.odd} of {found.cells} cells: {shown}. "
         f"{remedy} or declare the column a category ({_declare(name)})."
     )
 

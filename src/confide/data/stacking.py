@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
 import numpy as np
 import pyarrow as pa
+import pyarrow.dataset as ds
 
 from confide.base.validation import examples, suggest
 from confide.data import kinds
 from confide.data.arrow import is_frame, read_frame, read_table
+from confide.data.encoding import CategoryColumn
+from confide.data.large_table import Beyond, LargeTable, Scan
 from confide.data.study import Study
 from confide.data.twins import alike, twins
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -24,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def stack(
-    observational: Table | None,
+    observational: Table | LargeTable | None,
     trial: Table,
     treatment: str = "t",
     outcome: str = "y",
@@ -47,7 +51,9 @@ def stack(
     observational, trial : frames
         Any data frames that narwhals reads: pandas, polars, pyarrow and others, one kind or two. Columns are
         matched by name. No unit may stand in both tables. Without an observational table (None) there are methods that
-        use the trial alone.
+        use the trial alone. A large observational table may be a `pyarrow.dataset.Dataset`, or one with a bound on rows
+        or memory (`confide.LargeTable`): it is read by batches, and the study has a uniform sample of it if it does not
+        fit.
     treatment, outcome : str
         Names of the treatment and outcome columns.
     covariates : sequence of str, default None
@@ -72,54 +78,150 @@ def stack(
     Study
         Its X is a frame of the observational table's kind (the trial's without one), categories as categorical columns.
     """
+    if isinstance(observational, ds.Dataset):
+        observational = LargeTable(observational)
+    large = observational if isinstance(observational, LargeTable) else None
     given = {name: table for name, table in zip(names, (observational, trial), strict=True) if table is not None}
     for name, table in given.items():
-        if not is_frame(table):
+        if not is_frame(table) and table is not large:
             raise ValueError(
                 f"{name} must be a data frame, got {type(table).__name__}. "
                 "Read a file first; with arrays, call Study(X, y, treatment, trial)."
             )
     if trial is None:
         raise ValueError(f"{names[1]} must be a data frame, got None. The promise rests on randomised rows.")
-    tables = {name: read_table(table) for name, table in given.items()}
     roles = [str(treatment), str(outcome)]
     if treatment == outcome:
         raise ValueError(f"treatment and outcome must be two columns, got {treatment!r} for both.")
     marks = {name: str(column) for name, column in (("assignment", assignment), ("cluster", cluster)) if column}
-    _check_marks(marks, roles, tables, names[1])
-    covariates = _covariates(tables, [*roles, *marks.values()], covariates)
-    for name, table in tables.items():
-        missing = [column for column in [*covariates, *roles] if column not in table.column_names]
+    tables = {name: read_table(table) for name, table in given.items() if table is not large}
+    found = {name: large.column_names if table is large else tables[name].column_names for name, table in given.items()}
+    _check_marks(marks, roles, found[names[1]], names[1])
+    covariates = _covariates(found, [*roles, *marks.values()], covariates)
+    for name, columns in found.items():
+        missing = [column for column in [*covariates, *roles] if column not in columns]
         if missing:
-            raise ValueError(f"{name} has no column {examples(missing)}; {suggest(missing[0], table.column_names)}")
+            raise ValueError(f"{name} has no column {examples(missing)}; {suggest(missing[0], columns)}")
     declared = _declared(categories, [*covariates, roles[0]])
-    joined = pa.table({name: _join(name, _columns(tables, name), category=name in declared) for name in covariates})
-    before = sum(len(table) for table in tables.values()) - len(tables[names[1]])
+    if large is None:
+        sources = Sources(tables)
+    else:
+        shared = [each for each in (marks.get("cluster"),) if each in found[names[0]]]
+        scan = _scanned(large, tables[names[1]], covariates, roles, declared, shared)
+        sources = Sources({names[0]: scan.sample, **tables}, scan)
+    _check_clusters(marks.get("cluster"), sources, names[1])
+    held = {name: sources.kind(name, category=name in declared) for name in covariates}
+    if large is not None:
+        sources = _fitting(large, sources, held)
+    joined = pa.table({name: _join(name, sources, kind) for name, kind in held.items()})
+    before = sources.rows - len(tables[names[1]])
     return Study(
-        nw.from_arrow(joined, backend=read_frame(next(iter(given.values()))).implementation).to_native(),
-        _outcomes(roles[1], _columns(tables, roles[1])),
-        _labels(roles[0], _columns(tables, roles[0]), category=roles[0] in declared),
-        np.repeat([name == names[1] for name in tables], [len(table) for table in tables.values()]),
+        joined if large is not None else _of_kind(next(iter(given.values())), joined),
+        _outcomes(roles[1], sources),
+        _labels(roles[0], sources, category=roles[0] in declared),
+        np.arange(sources.rows) >= before,
         target=_read_target(target, covariates),
         assignment_column=marks.get("assignment"),
+        beyond=None if sources.scan is None else Beyond.of(sources.scan, held),
         **{role: _mark(role, column, tables[names[1]][column], before) for role, column in marks.items()},
     )
 
 
-def _check_marks(marks: dict[str, str], roles: list[str], tables: dict[str, pa.Table], name: str) -> None:
-    """Raise if a column of the trial has two roles, or does not exist, or if a cluster is in both tables."""
-    trial = tables[name]
+@dataclass(frozen=True)
+class Sources:
+    """The tables of a study, the trial last; of a large one the sample that is kept, and what all its rows hold."""
+
+    tables: dict[str, pa.Table]
+    scan: Scan | None = None
+
+    @property
+    def rows(self) -> int:
+        """Number of rows of all tables together."""
+        return sum(map(len, self.tables.values()))
+
+    def columns(self, name: str) -> dict[str, pa.ChunkedArray]:
+        """Return a column of each table."""
+        return {where: table[name] for where, table in self.tables.items() if name in table.column_names}
+
+    def values(self, name: str) -> dict[str, pa.ChunkedArray]:
+        """Return a column of each table; of a large one each value of all its rows, once."""
+        columns = self.columns(name)
+        return columns if self.scan is None else {**columns, next(iter(columns)): self.scan.values[name].values}
+
+    def kind(self, name: str, *, category: bool = False, labels: bool = False) -> str:
+        """Return the kind of a column, decided by all rows; that of labels by their values and not by their type."""
+        columns, values = self.columns(name), self.values(name)
+        if labels:
+            values = {where: kinds.plain(column) for where, column in values.items()}
+        elif any(kinds.is_category(column.type) for column in columns.values()):
+            return kinds.CATEGORIES
+        counts = {} if self.scan is None else {next(iter(columns)): self.scan.values[name].counts}
+        return kinds.decide(name, values, category=category, counts=counts)
+
+
+def _of_kind(given: Table, joined: pa.Table) -> Any:
+    """Return a table as a frame of the kind of a given one."""
+    return nw.from_arrow(joined, backend=read_frame(given).implementation).to_native()
+
+
+def _scanned(
+    large: LargeTable,
+    trial: pa.Table,
+    covariates: Sequence[str],
+    roles: Sequence[str],
+    declared: set[str],
+    shared: Sequence[str],
+) -> Scan:
+    """Return what one pass over a large table finds, with as many rows as fit if a column is encoded as one."""
+    columns = list(dict.fromkeys([*covariates, *roles, *shared]))
+    types = large.types(columns)
+    counted = {roles[0], *shared, *declared} | {
+        name
+        for name in columns
+        if kinds.is_text(types[name])
+        or kinds.is_category(types[name])
+        or (name in covariates and kinds.decide(name, {"": trial[name]}) == kinds.CATEGORIES)
+    }
+    complete = {roles[0]: "treatment", roles[1]: "outcome"}
+    return large.scan(columns, counted, complete, large.most_rows(len(covariates)))
+
+
+def _fitting(large: LargeTable, sources: Sources, held: Mapping[str, str]) -> Sources:
+    """Return the tables with as many rows of the large one as fit, given how covariates are encoded."""
+    (name, _), trial = sources.tables.items()
+    scan = sources.scan
+    assert scan is not None  # noqa: S101  (there is a large table)
+    width = sum(
+        len(CategoryColumn.of_counts(name, scan.values[name].texts(name)).names) if kind == kinds.CATEGORIES else 1
+        for name, kind in held.items()
+    )
+    scan = scan.cut(large.most_rows(width))
+    if large.rows is None and len(scan.sample) < scan.rows:
+        warnings.warn(
+            f"{name} has {scan.rows:,} rows; models learn from a uniform sample of {len(scan.sample):,} of them, to "
+            f"keep within {large.memory} of memory. Promises do not depend on it. Give the number of rows, or more "
+            "memory, to change it.",
+            stacklevel=3,
+        )
+    return Sources(dict([(name, scan.sample), trial]), scan)
+
+
+def _check_marks(marks: dict[str, str], roles: list[str], columns: list[str], trial: str) -> None:
+    """Raise if a column of the trial has two roles, or does not exist."""
     for role, column in marks.items():
         if column in roles or list(marks.values()).count(column) > 1:
             raise ValueError(f"{role} must be a column of its own, got {column!r}, which has another role.")
-        if column not in trial.column_names:
-            raise ValueError(f"{name} has no column {column!r} ({role}); {suggest(column, trial.column_names)}")
-    shared = marks.get("cluster")
-    for other, table in tables.items():
-        if shared is None or other == name or shared not in table.column_names:
-            continue
-        seen, found = (set(kinds.texts(shared, kinds.plain(each[shared])).to_pylist()) for each in (table, trial))
-        if both := sorted(str(label) for label in (seen & found) - {None}):
+        if column not in columns:
+            raise ValueError(f"{trial} has no column {column!r} ({role}); {suggest(column, columns)}")
+
+
+def _check_clusters(name: str | None, sources: Sources, trial: str) -> None:
+    """Raise if a cluster of the trial is in another table too."""
+    if name is None:
+        return
+    seen = {where: set(kinds.texts(name, kinds.plain(each)).to_pylist()) for where, each in sources.values(name).items()}
+    for other in seen:
+        if other != trial and (both := sorted(str(label) for label in (seen[other] & seen[trial]) - {None})):
             raise ValueError(
                 f"clusters of the trial are in {other} too ({examples(both)}): a model that learnt from them knows the "
                 "trial's people better than those of a new cluster. Take these rows out of it."
@@ -149,10 +251,6 @@ def _read_target(target: Table | str | None, covariates: Sequence[str]) -> Any:
     return frame.select(list(covariates)).to_native()
 
 
-def _columns(tables: dict[str, pa.Table], name: str) -> dict[str, pa.ChunkedArray]:
-    return {where: table[name] for where, table in tables.items()}
-
-
 def _declared(categories: Sequence[str], columns: list[str]) -> set[str]:
     """Return the columns that were declared categories; raise if there is no column of that name."""
     declared = {categories} if isinstance(categories, str) else {str(name) for name in categories}
@@ -161,9 +259,9 @@ def _declared(categories: Sequence[str], columns: list[str]) -> set[str]:
     return declared
 
 
-def _outcomes(name: str, columns: dict[str, pa.ChunkedArray]) -> NDArray[np.float64]:
+def _outcomes(name: str, sources: Sources) -> NDArray[np.float64]:
     """Return the outcomes of all tables as floats; none may be missing."""
-    kind = kinds.decide(name, columns)
+    columns, kind = sources.columns(name), sources.kind(name)
     if kind not in (kinds.NUMBERS, kinds.BOOLEANS):
         raise ValueError(f"the outcome must be numeric, but column {name!r} holds {kind}. Encode it as numbers.")
     for table, column in columns.items():
@@ -182,7 +280,7 @@ def _check_no_missing_outcome(table: str, name: str, column: pa.ChunkedArray) ->
         )
 
 
-def _covariates(tables: dict[str, pa.Table], roles: list[str], covariates: Any) -> list[str]:
+def _covariates(tables: dict[str, list[str]], roles: list[str], covariates: Any) -> list[str]:
     """Return the names of the covariates: those chosen, or else those that both tables have."""
     if covariates is not None:
         names = [covariates] if isinstance(covariates, str) else [str(name) for name in covariates]
@@ -190,13 +288,13 @@ def _covariates(tables: dict[str, pa.Table], roles: list[str], covariates: Any) 
         if taken:
             raise ValueError(f"{taken[0]!r} cannot be a covariate: it has another role.")
     else:
-        columns = {name: [c for c in table.column_names if c not in roles] for name, table in tables.items()}
+        columns = {name: [c for c in found if c not in roles] for name, found in tables.items()}
         first, *others = columns.values()
         names = [name for name in first if all(name in other for other in others)]
         for table, found in columns.items():
             lonely = [name for name in found if name not in names]
             if lonely:
-                everything = [name for other in columns if other != table for name in tables[other].column_names]
+                everything = [name for other in columns if other != table for name in tables[other]]
                 pairs = [f"{name!r} beside {twin!r}" for name in lonely for twin in everything if alike(name, twin)]
                 hint = f" Names that differ by case or spaces only: {examples(pairs)}." if pairs else ""
                 warnings.warn(
@@ -205,19 +303,18 @@ def _covariates(tables: dict[str, pa.Table], roles: list[str], covariates: Any) 
                     stacklevel=3,
                 )
     if not names:
-        listed = "; ".join(f"{name} has {examples(table.column_names)}" for name, table in tables.items())
+        listed = "; ".join(f"{name} has {examples(found)}" for name, found in tables.items())
         raise ValueError(f"there are no covariates: {listed}.")
     return names
 
 
-def _join(name: str, columns: dict[str, pa.ChunkedArray], *, category: bool) -> pa.ChunkedArray:
+def _join(name: str, sources: Sources, kind: str) -> pa.ChunkedArray:
     """Return one column of all tables, stacked, as values of its one kind."""
-    kind = kinds.decide(name, columns, category=category)
-    parts = list(columns.values())
+    parts = list(sources.columns(name).values())
     if kind == kinds.CATEGORIES:
-        values = pa.chunked_array([kinds.texts(name, part) for part in parts])
-        _warn_of_twins(name, values)
-        return pa.chunked_array([values.combine_chunks().dictionary_encode()])
+        _warn_of_twins(name, sources)
+        encoded = pa.chunked_array([kinds.categories(name, part) for part in parts])
+        return pa.chunked_array([encoded.unify_dictionaries().combine_chunks()])
     if kind == kinds.BOOLEANS:
         read = [kinds.booleans(name, part) for part in parts]
     elif kind != kinds.NUMBERS:
@@ -229,8 +326,9 @@ def _join(name: str, columns: dict[str, pa.ChunkedArray], *, category: bool) -> 
     return pa.chunked_array([chunk for part in read for chunk in part.chunks], read[0].type)
 
 
-def _warn_of_twins(name: str, values: pa.ChunkedArray) -> None:
+def _warn_of_twins(name: str, sources: Sources) -> None:
     """Warn of categories that differ by case or spaces only."""
+    values = pa.chunked_array([kinds.texts(name, column) for column in sources.values(name).values()])
     found = twins(values.drop_null().unique().to_pylist())
     if found:
         shown = examples([" and ".join(map(repr, each)) for each in found], 3)
@@ -241,12 +339,12 @@ def _warn_of_twins(name: str, values: pa.ChunkedArray) -> None:
         )
 
 
-def _labels(name: str, columns: dict[str, pa.ChunkedArray], *, category: bool) -> NDArray[Any]:
+def _labels(name: str, sources: Sources, *, category: bool) -> NDArray[Any]:
     """Return treatment labels: numbers and booleans as such, whole numbers as integers, all else as text.
 
     Categories of numbers are numbers here.
     """
-    columns = {table: kinds.plain(column) for table, column in columns.items()}
+    columns = {table: kinds.plain(column) for table, column in sources.columns(name).items()}
     for table, column in columns.items():
         missing = np.flatnonzero(column.is_null(nan_is_null=True).to_numpy())
         if len(missing):
@@ -254,9 +352,10 @@ def _labels(name: str, columns: dict[str, pa.ChunkedArray], *, category: bool) -
                 f"the treatment column {name!r} has {len(missing)} missing values in {table} (such as in row "
                 f"{missing[0] + 1}). Leave these rows out."
             )
-    kind = kinds.decide(name, columns, category=category)
+    kind = sources.kind(name, category=category, labels=True)
     if kind not in (kinds.NUMBERS, kinds.BOOLEANS):
-        return np.array([label for column in columns.values() for label in kinds.texts(name, column).to_pylist()])
+        texts = [kinds.categories(name, column) for column in columns.values()]
+        return np.concatenate([np.array(each.dictionary.to_pylist())[each.indices.to_numpy()] for each in texts])
     values = np.concatenate([kinds.numbers(name, column, kind, finite=False) for column in columns.values()])
     if kind == kinds.BOOLEANS:
         return values.astype(bool)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+    from confide.data.large_table import Beyond
     from confide.typing import Labels, Table
 
 
@@ -43,6 +44,8 @@ class Study:
         Covariates of the people that one asks about; None: people like the trial's.
     assignment_column : str or None
         The name that ``assignment`` had in a table. New rows may have columns of that name, "_" and a treatment.
+    beyond : Beyond or None
+        What is known of further observational rows, if the study has a sample of a large table (`LargeTable`).
     """
 
     X: Table
@@ -53,6 +56,7 @@ class Study:
     cluster: NDArray[np.intp] | None
     target: Any
     assignment_column: str | None
+    beyond: Beyond | None
 
     def __init__(
         self,
@@ -65,6 +69,7 @@ class Study:
         cluster: Labels = None,
         target: Table | str | None = None,
         assignment_column: str | None = None,
+        beyond: Beyond | None = None,
     ) -> None:
         X = read_frame(X).to_native() if is_frame(X) else read_array(X)
         y, treatment, trial = check_outcome(y), check_labels(treatment), check_trial(trial)
@@ -80,6 +85,7 @@ class Study:
         values["cluster"] = None if cluster is None else _clusters(cluster, trial)
         values["target"] = _target(target, trial)
         values["assignment_column"] = assignment_column
+        values["beyond"] = beyond
         for name, value in values.items():
             object.__setattr__(self, name, value)
 
@@ -105,6 +111,7 @@ class Study:
             cluster=None if self.cluster is None else self.cluster[rows],
             target=self.target,
             assignment_column=self.assignment_column,
+            beyond=self.beyond,
         )
 
     @property
