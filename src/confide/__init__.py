@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from confide.conformal.intervals import Intervals, IntervalSets
+    from confide.data.large_table import LargeTable
     from confide.data.stacking import stack
     from confide.data.study import Study
     from confide.effects.averages import AverageEffect, average_effect
@@ -33,6 +34,7 @@ __all__ = [
     "InfiniteIntervalWarning",
     "IntervalSets",
     "Intervals",
+    "LargeTable",
     "Naive",
     "PooledDR",
     "PopulationWarning",
@@ -57,6 +59,7 @@ _HOMES = {
     "InfiniteIntervalWarning": "exceptions",
     "IntervalSets": "conformal.intervals",
     "Intervals": "conformal.intervals",
+    "LargeTable": "data.large_table",
     "METHODS": "methods.registry",
     "Naive": "methods.naive",
     "PooledDR": "methods.pooled_dr",

@@ -51,6 +51,8 @@ EVERY = {
     "group": ["sex"],
     "gamma": 1.5,
     "side": "lower",
+    "train-rows": 1000,
+    "memory": "2GB",
     "seed": 7,
 }
 

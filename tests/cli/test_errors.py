@@ -26,7 +26,7 @@ RUN = ["run", *STUDY, *QUICK, "--predict", "new.csv", "--out", "out.csv", "--sav
 BAD = {
     "missing file": (lambda: Path("obs.csv").unlink(), RUN, "obs.csv: No such file or directory"),
     "missing new file": (lambda: Path("new.csv").unlink(), RUN, "new.csv: No such file or directory"),
-    "a folder": (lambda: [Path("obs.csv").unlink(), Path("obs.csv").mkdir()], RUN, "obs.csv: Is a directory"),
+    "a folder": (lambda: [Path("obs.csv").unlink(), Path("obs.csv").mkdir()], RUN, "obs.csv is a folder without files"),
     "empty file": (lambda: put("trial.csv", b""), RUN, "trial.csv cannot be read as csv"),
     "empty new file": (lambda: put("new.csv", b""), RUN, "new.csv cannot be read as csv"),
     "no rows": (lambda: put("trial.csv", b"age,t,y\n"), RUN, "trial.csv has no rows"),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from confide.base.memory import peak_memory
 from confide.cli.app import (
     DEFAULT_METHOD,
     Alpha,
@@ -25,6 +26,7 @@ from confide.cli.app import (
     Identifiers,
     Json,
     LowerIsBetter,
+    Memory,
     Method,
     Observational,
     OtherAlpha,
@@ -33,6 +35,7 @@ from confide.cli.app import (
     Separator,
     Side,
     Target,
+    TrainRows,
     Treatment,
     Trial,
     Trust,
@@ -46,11 +49,12 @@ from confide.cli.console import (
     print_answered,
     print_hash,
     print_json,
+    print_memory,
     print_participants,
     progress,
     waiting,
 )
-from confide.cli.shared import ForWhom, check_parameters, dialect_of, fitted, read_tables, unfitted
+from confide.cli.shared import ForWhom, Kept, check_parameters, dialect_of, fitted, read_tables, unfitted
 
 if TYPE_CHECKING:
     from confide.data.csv_files import Dialect
@@ -98,6 +102,8 @@ def run(
     group: Group = None,
     gamma: Gamma = 1.0,
     side: Side = "both",
+    train_rows: TrainRows = None,
+    memory: Memory = None,
     seed: Seed = 0,
     config: Annotated[
         str | None,
@@ -133,7 +139,10 @@ def run(
     check_one_standard_input(*inputs)
     dialect = dialect_of(sep, decimal, encoding)
     with notes():
-        study = read_tables(observational, trial, treatment, outcome, id, category, dialect, predict, covariates, whom)
+        kept = Kept(train_rows, memory, seed)
+        study = read_tables(
+            observational, trial, treatment, outcome, id, category, dialect, predict, covariates, whom, kept
+        )
         model = fitted(study, method, alpha, seed, whom, control=control, **asked)
         model.config_hash_ = analysis
         with waiting("computing the diagnostics"):
@@ -148,7 +157,7 @@ def run(
             _write(report, model, individuals, study, None, seed, lower_is_better=lower_is_better)
     if as_json:
         record = {"summary": summary, "arms": model.diagnostics_, "answered": answered, "saved": save, "report": report}
-        print_json({**record, "participants": effects, "config_hash": analysis})
+        print_json({**record, "participants": effects, "config_hash": analysis, "peak_memory": peak_memory()})
         return
     from confide.cli.text import covariate_line
 
@@ -158,6 +167,7 @@ def run(
         print_answered(answered, out, screen)
     if effects is not None:
         print_participants(effects, str(participants), screen)
+    print_memory(study, observational, memory, screen)
     _print_written(model, report, save, screen)
 
 
@@ -221,6 +231,8 @@ def report(
     trust: Trust = None,
     control: Control = None,
     lower_is_better: LowerIsBetter = False,
+    train_rows: TrainRows = None,
+    memory: Memory = None,
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
@@ -229,7 +241,8 @@ def report(
     if any(given) and not all(given):
         raise typer.BadParameter("give --observational, --trial, --treatment and --outcome together, or none of them.")
     whom = ForWhom(assignment, cluster, target)
-    of_tables = {"--id": id, "--category": category, "--assignment": assignment, "--cluster": cluster}
+    of_tables: dict[str, Any] = {"--id": id, "--category": category, "--assignment": assignment, "--cluster": cluster}
+    of_tables |= {"--train-rows": train_rows, "--memory": memory}
     for option, value in {**of_tables, "--target": target}.items():
         if value and not any(given):
             raise typer.BadParameter(f"{option} is for --observational and --trial; give them too.")
@@ -243,7 +256,8 @@ def report(
     with notes():
         study = None
         if observational and trial and treatment and outcome:
-            study = read_tables(observational, trial, treatment, outcome, id, category, dialect, whom=whom)
+            kept = Kept(train_rows, memory, seed)
+            study = read_tables(observational, trial, treatment, outcome, id, category, dialect, whom=whom, kept=kept)
         with waiting("loading"):
             saved = load(model, trusted=trust or [])
             loaded = saved if alpha is None else saved.with_alpha(alpha)

@@ -14,7 +14,23 @@ app = typer.Typer(
 )
 # Named, and not left to the model, so that a declared analysis names it.
 DEFAULT_METHOD = "prognostic"
-Observational = Annotated[str, typer.Option(help="The large observational table: CSV, Parquet or Arrow; - is stdin.")]
+Observational = Annotated[
+    str,
+    typer.Option(
+        help="The large observational table: CSV, Parquet or Arrow; - is stdin. Of Parquet, also a folder or "
+        "a pattern like 'table/*.parquet'."
+    ),
+]
+TrainRows = Annotated[
+    int | None,
+    typer.Option(min=1, help="Most rows of a Parquet table that models learn from, drawn at random; by default all."),
+]
+Memory = Annotated[
+    str | None,
+    typer.Option(
+        help="Memory to keep to: it bounds the rows of a Parquet table that models learn from; by default 8GB."
+    ),
+]
 Trial = Annotated[str, typer.Option(help="The randomised trial, with the same columns.")]
 Treatment = Annotated[str, typer.Option(help="Column of the treatment.")]
 Outcome = Annotated[str, typer.Option(help="Column of the outcome.")]

@@ -27,6 +27,7 @@ def check_outputs(
     from pathlib import Path
 
     from confide.data.formats import STANDARD, format_of
+    from confide.data.many_files import is_of_batches, paths_of
 
     for table in filter(None, (out, participants)):
         format_of(table)
@@ -36,7 +37,10 @@ def check_outputs(
         raise typer.BadParameter("--json and the intervals cannot both go to standard output: name a file with --out.")
     if report is not None and Path(report).suffix.lower() not in (".html", ".htm"):
         raise ValueError(f"{report}: a report is a page; give it a name that ends in .html.")
-    read = {os.path.realpath(path) for path in inputs if path is not None and path != STANDARD}
+    given = [path for path in inputs if path is not None and path != STANDARD]
+    read = {
+        os.path.realpath(each) for path in given for each in (path, *(paths_of(path) if is_of_batches(path) else ()))
+    }
     taken: dict[str, str] = {}
     for what, path in (
         ("the intervals", out),
@@ -49,7 +53,7 @@ def check_outputs(
         real, target = os.path.realpath(path), Path(path)
         if real in taken:
             raise ValueError(f"{path} cannot hold both {taken[real]} and {what}: name two files.")
-        if real in read:
+        if read & {real, *map(str, Path(real).parents)}:
             raise ValueError(f"{path} is an input: name another file for the output.")
         if target.is_dir() or not target.parent.is_dir() or not os.access(target.parent, os.W_OK):
             raise ValueError(f"{path} cannot be written: its folder must exist and be writable, and it must be a file.")
@@ -90,6 +94,21 @@ def print_hash(model: Any, screen: Any, saved: Any = None) -> None:
             f"(SHA-256: {saved.config_hash_}).",
             file=screen,
         )
+
+
+def print_memory(study: Any, observational: str, memory: str | None, screen: Any) -> None:
+    """Print how many rows of a table that is read by batches models learnt from, and the most memory so far."""
+    from confide.base.memory import peak_memory
+    from confide.data.large_table import LargeTable
+    from confide.data.many_files import is_of_batches
+
+    if not is_of_batches(observational):
+        return
+    kept = int((~study.trial).sum())
+    rows = kept + (0 if study.beyond is None else study.beyond.rows)
+    peak = peak_memory()
+    told = "" if peak is None else f"; {peak / 1e9:.1f} GB of memory at most, of {memory or LargeTable.memory}"
+    typer.echo(f"\nObservational rows: {rows:,} read, {kept:,} learnt from{told}.", file=screen)
 
 
 def print_participants(effects: dict[str, dict[str, int]], out: str, screen: Any) -> None:

@@ -19,17 +19,19 @@ from confide.cli.app import (
     Encoding,
     Identifiers,
     Json,
+    Memory,
     Method,
     Observational,
     Outcome,
     Seed,
     Separator,
+    TrainRows,
     Treatment,
     Trial,
     app,
 )
 from confide.cli.console import check_one_standard_input, check_outputs, notes, print_json, waiting
-from confide.cli.shared import ForWhom, dialect_of, fitted, read_tables
+from confide.cli.shared import ForWhom, Kept, dialect_of, fitted, read_tables
 
 if TYPE_CHECKING:
     from confide.effects.averages import AverageEffect
@@ -59,6 +61,8 @@ def effects(
     out: Annotated[
         str | None, typer.Option(help="Also write the table to this file: CSV, Parquet or Arrow; - is stdout.")
     ] = None,
+    train_rows: TrainRows = None,
+    memory: Memory = None,
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
@@ -73,7 +77,10 @@ def effects(
     check_alpha(alpha)
     with notes():
         whom = ForWhom(assignment, cluster)
-        study = read_tables(observational, trial, treatment, outcome, id, category, dialect, None, covariates, whom)
+        kept = Kept(train_rows, memory, seed)
+        study = read_tables(
+            observational, trial, treatment, outcome, id, category, dialect, None, covariates, whom, kept
+        )
         # Intervals for individuals are not asked for: neither their bounds nor their shortages matter here.
         warnings.simplefilter("ignore", InfiniteIntervalWarning)
         bounds = [0.0, 1.0] if set(study.y.tolist()) == {0.0, 1.0} else None

@@ -19,6 +19,7 @@ from confide.cli.app import (
     Group,
     Identifiers,
     Json,
+    Memory,
     Method,
     Observational,
     Outcome,
@@ -26,6 +27,7 @@ from confide.cli.app import (
     Separator,
     Side,
     Target,
+    TrainRows,
     Treatment,
     Trial,
     app,
@@ -37,7 +39,7 @@ from confide.cli.console import (
     progress,
     waiting,
 )
-from confide.cli.shared import ForWhom, dialect_of, fitted, read_tables
+from confide.cli.shared import ForWhom, Kept, dialect_of, fitted, read_tables
 
 
 @app.command(short_help="Every method on held-out trial rows.")
@@ -60,6 +62,8 @@ def compare(
     group: Group = None,
     gamma: Gamma = 1.0,
     side: Side = "both",
+    train_rows: TrainRows = None,
+    memory: Memory = None,
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
@@ -72,7 +76,10 @@ def compare(
     from confide.methods.registry import METHODS
 
     with notes():
-        study = read_tables(observational, trial, treatment, outcome, id, category, dialect, None, covariates, whom)
+        kept = Kept(train_rows, memory, seed)
+        study = read_tables(
+            observational, trial, treatment, outcome, id, category, dialect, None, covariates, whom, kept
+        )
         models = {name: CounterfactualIntervals(name, base=base, **whom.parameters) for name in METHODS}
         with progress("methods", len(METHODS)) as advance:
             found = []
@@ -117,6 +124,8 @@ def diagnose(
     group: Group = None,
     gamma: Gamma = 1.0,
     side: Side = "both",
+    train_rows: TrainRows = None,
+    memory: Memory = None,
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
@@ -129,7 +138,10 @@ def diagnose(
     from confide.diagnostics.confounding_test import hidden_confounding_test
 
     with notes():
-        study = read_tables(observational, trial, treatment, outcome, id, category, dialect, None, covariates, whom)
+        kept = Kept(train_rows, memory, seed)
+        study = read_tables(
+            observational, trial, treatment, outcome, id, category, dialect, None, covariates, whom, kept
+        )
         model = fitted(study, method, alpha, seed, whom, base=base, control=control, conformity_score=conformity_score)
         with waiting("computing the diagnostics"):
             summary = model.summary()

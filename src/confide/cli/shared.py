@@ -45,6 +45,24 @@ class ForWhom:
 TRIAL_PEOPLE = ForWhom()
 
 
+@dataclass(frozen=True)
+class Kept:
+    """The options that bound an observational table that is read by batches, and the seed of its sample."""
+
+    rows: int | None = None
+    memory: str | None = None
+    seed: int = 0
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """Parameters of a large table; those not given are its defaults."""
+        given = {"rows": self.rows, "memory": self.memory, "random_state": self.seed}
+        return {name: value for name, value in given.items() if value is not None}
+
+
+ALL_ROWS = Kept()
+
+
 def dialect_of(separator: str | None, decimal: str, encoding: str | None) -> Dialect:
     """Return the format of the CSV files; a tab may be given as a backslash and t."""
     from confide.data.csv_files import Dialect
@@ -63,6 +81,7 @@ def read_tables(
     new: str | None = None,
     covariates: str | None = None,
     whom: ForWhom = TRIAL_PEOPLE,
+    kept: Kept = ALL_ROWS,
 ) -> Study:
     """Return the study of two files; identifiers are not covariates, and new rows must have all covariates."""
     from confide.data.files import read_study
@@ -79,6 +98,7 @@ def read_tables(
             dialect=dialect,
             covariates=None if covariates is None else [name.strip() for name in covariates.split(",")],
             **whom.carried,
+            **kept.parameters,
         )
 
 

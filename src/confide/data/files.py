@@ -91,7 +91,7 @@ def read_study(
     first, second = (
         table.drop_columns([name for name in identifiers if name in table.column_names]) for table in tables
     )
-    _warn_of_people_in_both(*tables, identifiers)
+    _warn_of_people_in_both(tables[0], tables[1], identifiers)
     if covariates is None:
         used = {treatment, outcome, assignment, cluster, *identifiers}
         _warn_of_identifiers([table.head() if isinstance(table, LargeTable) else table for table in tables], used)
@@ -130,9 +130,7 @@ def _read_observational(path: str, dialect: Dialect, kept: dict[str, Any]) -> pa
     return read_file(path, dialect)
 
 
-def _warn_of_people_in_both(
-    observational: pa.Table | LargeTable, trial: pa.Table, identifiers: Sequence[str]
-) -> None:
+def _warn_of_people_in_both(observational: pa.Table | LargeTable, trial: pa.Table, identifiers: Sequence[str]) -> None:
     """Warn about people who are in both tables."""
     for name in identifiers:
         if not all(name in table.column_names for table in (observational, trial)):

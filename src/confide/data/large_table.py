@@ -71,7 +71,9 @@ class LargeTable:
     def __post_init__(self) -> None:
         rows = self.rows
         if rows is not None and (not isinstance(rows, Integral) or isinstance(rows, bool) or rows < 1):
-            raise ValueError(f"rows, the most that models learn from, must be a whole number of at least 1, got {rows!r}.")
+            raise ValueError(
+                f"rows, the most that models learn from, must be a whole number of at least 1, got {rows!r}."
+            )
         parse_memory(self.memory)
 
     @property
@@ -167,9 +169,9 @@ class Values:
         joined = table.group_by("value", use_threads=False).aggregate([("count", "sum")])
         if len(joined) > MOST_VALUES:
             raise ValueError(
-                f"column {name!r} has more than {MOST_VALUES:,} different values as text or categories. If it only "
-                f"identifies rows, leave it out: --id {name}, or name the covariates. If numbers or dates are stored as "
-                "text, store them as such."
+                f"column {name!r} has more than {MOST_VALUES:,} different values as text or categories. If it "
+                f"identifies rows, leave it out: --id {name}, or name the covariates. If numbers or dates are stored "
+                "as text, store them as such."
             )
         return Values(joined["value"], joined["count_sum"].to_numpy())
 

@@ -27,7 +27,7 @@ def open_dataset(path: str) -> ds.Dataset:
     In a folder all files count but those whose names begin with a dot or an underscore, as in tables that Spark and
     Dask write, folders like year=2024 being columns.
     """
-    paths = _paths(path)
+    paths = paths_of(path)
     for each in paths:
         if format_of(each) != "parquet":
             raise ValueError(
@@ -98,10 +98,10 @@ def _is_pattern(path: str) -> bool:
     return glob.has_magic(path) and not Path(path).exists()
 
 
-def _paths(path: str) -> list[str]:
-    """Return the files of a path in order; raise if there are none."""
+def paths_of(path: str) -> list[str]:
+    """Return the files of a path, pattern or folder in order; raise if there are none."""
     if _is_pattern(path):
-        found = sorted(each for each in glob.glob(path, recursive=True) if Path(each).is_file())
+        found = sorted(each for each in glob.iglob(path, recursive=True) if Path(each).is_file())  # noqa: PTH207  (a path)
         if not found:
             raise ValueError(f"no file matches {path}. Quote the pattern, and check the folder and the extension.")
         return found
@@ -131,5 +131,6 @@ def _promoted(known: pa.Field, other: pa.Field, first: str, where: str) -> pa.Fi
         return pa.unify_schemas(schemas, promote_options="permissive").field(0)
     except pa.ArrowException as error:
         raise ValueError(
-            f"column {known.name!r} is {known.type} in {first} and {other.type} in {where}. Write it alike in all files."
+            f"column {known.name!r} is {known.type} in {first} and {other.type} in {where}. Write it alike in all "
+            "files."
         ) from error

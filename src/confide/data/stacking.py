@@ -106,7 +106,7 @@ def stack(
     if large is None:
         sources = Sources(tables)
     else:
-        shared = [each for each in (marks.get("cluster"),) if each in found[names[0]]]
+        shared = [column for role, column in marks.items() if role == "cluster" and column in found[names[0]]]
         scan = _scanned(large, tables[names[1]], covariates, roles, declared, shared)
         sources = Sources({names[0]: scan.sample, **tables}, scan)
     _check_clusters(marks.get("cluster"), sources, names[1])
@@ -182,6 +182,8 @@ def _scanned(
         or kinds.is_category(types[name])
         or (name in covariates and kinds.decide(name, {"": trial[name]}) == kinds.CATEGORIES)
     }
+    for name in (name for name in columns if name not in counted):
+        kinds.Written.at(name, pa.chunked_array([], types[name]))  # raises for types that are no kind of value
     complete = {roles[0]: "treatment", roles[1]: "outcome"}
     return large.scan(columns, counted, complete, large.most_rows(len(covariates)))
 
@@ -219,9 +221,12 @@ def _check_clusters(name: str | None, sources: Sources, trial: str) -> None:
     """Raise if a cluster of the trial is in another table too."""
     if name is None:
         return
-    seen = {where: set(kinds.texts(name, kinds.plain(each)).to_pylist()) for where, each in sources.values(name).items()}
-    for other in seen:
-        if other != trial and (both := sorted(str(label) for label in (seen[other] & seen[trial]) - {None})):
+    seen = {
+        where: set(kinds.texts(name, kinds.plain(each)).to_pylist()) for where, each in sources.values(name).items()
+    }
+    found = seen.pop(trial)
+    for other, labels in seen.items():
+        if both := sorted(str(label) for label in (labels & found) - {None}):
             raise ValueError(
                 f"clusters of the trial are in {other} too ({examples(both)}): a model that learnt from them knows the "
                 "trial's people better than those of a new cluster. Take these rows out of it."

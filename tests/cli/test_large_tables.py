@@ -1,0 +1,83 @@
+"""An observational table of many files on the command line."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from commands import names, write
+from tables import people
+
+TABLES = ["--trial", "trial.csv", "--treatment", "t", "--outcome", "y", "--id", "who"]
+RUN = ["run", "--observational", "table", *TABLES, "--method", "transfer", "--base", "linear", "--save", "m.confide"]
+
+
+@pytest.fixture(autouse=True)
+def files(folder):
+    """The observational table in three files."""
+    (folder / "table").mkdir()
+    for part in range(3):
+        write(folder / f"table/{part}.parquet", people(240, 0).slice(80 * part, 80))
+    return folder
+
+
+def answers(confide, observational, *more):
+    command = [*RUN, "--observational", observational, "--predict", "new.csv", "--out", "out.csv", *more]
+    status, out, err = confide(*command)
+    assert status == 0, err
+    return Path("out.csv").read_text(), out, err
+
+
+def test_many_files_are_one_table(confide):
+    whole, *_ = answers(confide, "obs.csv")
+    for path in ("table", "table/*.parquet"):
+        found, out, err = answers(confide, path)
+        assert found == whole
+        assert err == ""
+        assert "Observational rows: 240 read, 240 learnt from" in out
+        assert "GB of memory at most, of 8GB" in out
+
+
+def test_a_sample_is_told_and_is_decided_by_the_seed(confide):
+    first, out, _ = answers(confide, "table", "--train-rows", 100, "--memory", "2GB")
+    assert "Observational rows: 240 read, 100 learnt from" in out
+    assert "of 2GB" in out
+    again, *_ = answers(confide, "table/*.parquet", "--train-rows", 100)
+    other, *_ = answers(confide, "table", "--train-rows", 100, "--seed", 1)
+    assert first == again != other
+
+
+def test_json_has_the_peak_of_memory(confide):
+    status, out, _ = confide(*RUN, "--json")
+    assert status == 0
+    assert json.loads(out)["peak_memory"] > 10**6
+
+
+@pytest.mark.parametrize("command", ["diagnose", "effects"])
+@pytest.mark.slow
+def test_other_commands_take_them_too(confide, command):
+    status, _, err = confide(command, "--observational", "table/*.parquet", *TABLES, "--train-rows", 150)
+    assert status == 0, err
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (["--observational", "tabel/*.parquet"], "no file matches tabel/*.parquet"),
+        (["--observational", "obs.csv", "--memory", "2GB"], "a bound on memory needs Parquet files"),
+        (["--memory", "much"], "memory must be a size such as '8GB' or '500MB', got 'much'."),
+        (["--memory", "1MB"], "memory must be at least 1000MB, got '1MB'."),
+        (["--train-rows", "0"], "--train-rows"),
+        (["--save", "table/m.confide"], "table/m.confide is an input: name another file"),
+        (["--observational", "table/*.parquet", "--save", "table/1.parquet"], "table/1.parquet is an input"),
+        (["--outcome", "z"], "table has no column z"),
+    ],
+)
+def test_bad_input_is_one_line_and_leaves_nothing(confide, files, more, message):
+    before = names(files)
+    status, out, err = confide(*RUN, *more)
+    assert (status, out) == (2, "")
+    assert message in err
+    assert err.count("\n") == 1
+    assert names(files) == before
+    assert names(files / "table") == ["0.parquet", "1.parquet", "2.parquet"]
