@@ -29,6 +29,7 @@ BENCHMARKS = (
     "whom",
     "scores",
     "stream",
+    "files",
     "kernel_ratio",
     "recommend",
     "paper_methods",
