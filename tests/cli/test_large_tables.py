@@ -34,14 +34,14 @@ def test_many_files_are_one_table(confide):
         found, out, err = answers(confide, path)
         assert found == whole
         assert err == ""
-        assert "Observational rows: 240 read, 240 learnt from" in out
-        assert "GB of memory at most, of 8GB" in out
+        assert "Observational rows: 240 read, 240 learnt from.\nPeak memory: " in out
+        assert " GB, of 8GB.\n" in out
 
 
 def test_a_sample_is_told_and_is_decided_by_the_seed(confide):
     first, out, _ = answers(confide, "table", "--train-rows", 100, "--memory", "2GB")
     assert "Observational rows: 240 read, 100 learnt from" in out
-    assert "of 2GB" in out
+    assert " GB, of 2GB.\n" in out
     again, *_ = answers(confide, "table/*.parquet", "--train-rows", 100)
     other, *_ = answers(confide, "table", "--train-rows", 100, "--seed", 1)
     assert first == again != other

@@ -157,7 +157,7 @@ def test_what_is_wrong_in_any_row_is_told(change, message):
 
 def test_too_many_different_texts_are_refused(monkeypatch):
     monkeypatch.setattr(large_table, "MOST_VALUES", 50)
-    with pytest.raises(ValueError, match="column 'code' has more than 50 different values.*--id code"):
+    with pytest.raises(ValueError, match=r"column 'code' has more than 50 different values.*--id code"):
         stack(LargeTable(ds.dataset(OBSERVATIONAL), rows=3), trial())
 
 

@@ -107,8 +107,9 @@ def print_memory(study: Any, observational: str, memory: str | None, screen: Any
     kept = int((~study.trial).sum())
     rows = kept + (0 if study.beyond is None else study.beyond.rows)
     peak = peak_memory()
-    told = "" if peak is None else f"; {peak / 1e9:.1f} GB of memory at most, of {memory or LargeTable.memory}"
-    typer.echo(f"\nObservational rows: {rows:,} read, {kept:,} learnt from{told}.", file=screen)
+    typer.echo(f"\nObservational rows: {rows:,} read, {kept:,} learnt from.", file=screen)
+    if peak is not None:
+        typer.echo(f"Peak memory: {peak / 1e9:.1f} GB, of {memory or LargeTable.memory}.", file=screen)
 
 
 def print_participants(effects: dict[str, dict[str, int]], out: str, screen: Any) -> None:
