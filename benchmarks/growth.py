@@ -122,8 +122,9 @@ def draw(records, path):
     """Draw a picture per axis: fit and answer together, by size."""
     import matplotlib.pyplot as plt  # noqa: PLC0415
 
-    figure, axes = plt.subplots(2, 2, figsize=(11, 8), layout="constrained")
-    for (axis, _), place in zip(SIZES.items(), axes.flat, strict=True):
+    grown = list(dict.fromkeys(each["axis"] for each in records))
+    figure, axes = plt.subplots((len(grown) + 1) // 2, 2, figsize=(11, 2 + 2 * len(grown)), layout="constrained")
+    for axis, place in zip(grown, axes.flat, strict=False):
         for name in WORK:
             mine = [each for each in records if (each["axis"], each["method"]) == (axis, name)]
             style = {"linestyle": "--", "color": "black"} if name in ("MAPIE", "crepes") else {}
@@ -135,9 +136,10 @@ def draw(records, path):
     figure.savefig(path)
 
 
-def main(*, reduced=True, limit=SECONDS, out=None):
+def main(*, reduced=True, limit=SECONDS, out=None, axes=tuple(SIZES)):
     records = []
-    for axis, sizes in SIZES.items():
+    for axis in axes:
+        sizes = SIZES[axis]
         part = "answer" if axis == "new rows" else "fit"
         records += curves(axis, sizes[: REDUCED if reduced else None], limit)
         for name in WORK:
@@ -157,8 +159,9 @@ def main(*, reduced=True, limit=SECONDS, out=None):
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--full", action="store_true", help="three decades")
+    parser.add_argument("--axis", action="append", choices=list(SIZES), help="what grows; repeatable, all by default")
     parser.add_argument("--seconds", type=float, default=SECONDS, help="longest point of a curve")
     parser.add_argument("--out", type=Path, help="CSV file for the points; the picture is drawn beside it")
     arguments = parser.parse_args()
     with one_thread():
-        main(reduced=not arguments.full, limit=arguments.seconds, out=arguments.out)
+        main(reduced=not arguments.full, limit=arguments.seconds, out=arguments.out, axes=arguments.axis or SIZES)

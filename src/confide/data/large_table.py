@@ -31,9 +31,10 @@ MOST_VALUES = 1_000_000
 # What is needed beside the rows: Python, its libraries, the trial and the batches; and the least that can be set.
 FIXED_BYTES = 600_000_000
 LEAST_BYTES = 1_000_000_000
-# How many times the encoded covariates, in floats, are held while models learn from them (measured in
-# benchmarks/files.py).
-COPIES = 8
+# How many times the table's columns, and the encoded ones, are held as floats while the default learns from them. A row
+# of ten columns that are encoded as 46 took 435 bytes, one of eight numbers 160 (docs/scale.md).
+TABLE_COPIES = 2
+ENCODED_COPIES = 1
 # Columns are read in pieces, and not whole row groups ahead.
 _LEAN = ds.ParquetFragmentScanOptions(use_buffered_stream=True, pre_buffer=False)
 UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
@@ -94,9 +95,10 @@ class LargeTable:
         schema = unified(self.dataset, columns).schema
         return {name: schema.field(name).type for name in columns}
 
-    def most_rows(self, columns: int) -> int:
-        """Return how many rows models may learn from, if they are encoded in so many columns."""
-        within = max(1, (parse_memory(self.memory) - FIXED_BYTES) // (COPIES * 8 * max(columns, 1)))
+    def most_rows(self, columns: int, encoded: int) -> int:
+        """Return how many rows models may learn from, given the numbers of covariates and of encoded columns."""
+        floats = TABLE_COPIES * columns + ENCODED_COPIES * encoded
+        within = max(1, (parse_memory(self.memory) - FIXED_BYTES) // (8 * max(floats, 1)))
         return within if self.rows is None else min(within, int(self.rows))
 
     def scan(self, columns: Sequence[str], counted: Collection[str], complete: Mapping[str, str], most: int) -> Scan:

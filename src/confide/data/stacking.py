@@ -185,7 +185,7 @@ def _scanned(
     for name in (name for name in columns if name not in counted):
         kinds.Written.at(name, pa.chunked_array([], types[name]))  # raises for types that are no kind of value
     complete = {roles[0]: "treatment", roles[1]: "outcome"}
-    return large.scan(columns, counted, complete, large.most_rows(len(covariates)))
+    return large.scan(columns, counted, complete, large.most_rows(len(covariates), len(covariates)))
 
 
 def _fitting(large: LargeTable, sources: Sources, held: Mapping[str, str]) -> Sources:
@@ -197,7 +197,7 @@ def _fitting(large: LargeTable, sources: Sources, held: Mapping[str, str]) -> So
         len(CategoryColumn.of_counts(name, scan.values[name].texts(name)).names) if kind == kinds.CATEGORIES else 1
         for name, kind in held.items()
     )
-    scan = scan.cut(large.most_rows(width))
+    scan = scan.cut(large.most_rows(len(held), width))
     if large.rows is None and len(scan.sample) < scan.rows:
         warnings.warn(
             f"{name} has {scan.rows:,} rows; models learn from a uniform sample of {len(scan.sample):,} of them, to "

@@ -175,7 +175,7 @@ def _clusters(cluster: Labels, trial: NDArray[np.bool_]) -> NDArray[np.intp]:
     """Return the number of each trial row's cluster, -1 outside the trial; raise if one is missing."""
     labels = np.asarray(cluster, dtype=object)
     check_lengths(trial=trial, cluster=np.atleast_1d(labels))
-    missing = np.flatnonzero(trial & np.array([_is_missing(label) for label in labels.ravel().tolist()]))
+    missing = np.flatnonzero(trial)[[_is_missing(label) for label in labels.ravel()[trial].tolist()]]
     if len(missing):
         raise ValueError(
             f"the cluster of {len(missing)} of {trial.sum()} trial rows is missing (rows {examples(missing)}). Give "
