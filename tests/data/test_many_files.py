@@ -131,6 +131,12 @@ def test_people_who_are_in_both(folder):
         study(folder, "table")
 
 
+@pytest.mark.parametrize("path", ["trial.parquet", "*.parquet", "**/*.parquet"])
+def test_the_trial_is_none_of_the_files(folder, path):
+    with pytest.raises(ValueError, match=r"trial.parquet is one of the files of .*no promise holds"):
+        study(folder, path)
+
+
 def test_a_bound_needs_batches(folder):
     (folder / "obs.csv").write_text("a,t,y\n1,0,1\n")
     with pytest.raises(ValueError, match=r"a bound on rows needs Parquet files, .*got .*obs.csv"):

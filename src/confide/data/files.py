@@ -21,7 +21,7 @@ from confide.data import kinds
 from confide.data.csv_files import PLAIN, READ_BYTES, Dialect, csv_parts
 from confide.data.formats import STANDARD, format_of, naming_the_file
 from confide.data.large_table import LargeTable
-from confide.data.many_files import check_names, is_of_batches, open_dataset
+from confide.data.many_files import check_names, is_of_batches, open_dataset, paths_of
 from confide.data.stacking import stack
 from confide.data.writing import TEXT
 
@@ -82,6 +82,13 @@ def read_study(
     `LargeTable`, for an observational table that is read by batches.
     """
     tables = [_read_observational(observational, dialect, kept), read_file(trial, dialect)]
+    if is_of_batches(observational) and Path(trial).resolve() in {
+        Path(each).resolve() for each in paths_of(observational)
+    }:
+        raise ValueError(
+            f"{trial} is one of the files of {observational}: no promise holds if the trial's people are in the "
+            "observational table too. Give another pattern, or move the trial."
+        )
     # A pipe can be read only once.
     ahead = set(column_names(new, dialect)) if new is not None and Path(new).is_file() else set()
     named = set().union(ahead, *(table.column_names for table in tables))
