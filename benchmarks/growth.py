@@ -123,16 +123,17 @@ def draw(records, path):
     import matplotlib.pyplot as plt  # noqa: PLC0415
 
     grown = list(dict.fromkeys(each["axis"] for each in records))
-    figure, axes = plt.subplots((len(grown) + 1) // 2, 2, figsize=(11, 2 + 2 * len(grown)), layout="constrained")
-    for axis, place in zip(grown, axes.flat, strict=False):
-        for name in WORK:
+    size = (5.5 * len(grown), 5)
+    figure, axes = plt.subplots(1, len(grown), figsize=size, layout="constrained", squeeze=False)
+    for axis, place in zip(grown, axes.flat, strict=True):
+        for name, colour in zip(WORK, plt.get_cmap("tab20").colors, strict=False):
             mine = [each for each in records if (each["axis"], each["method"]) == (axis, name)]
-            style = {"linestyle": "--", "color": "black"} if name in ("MAPIE", "crepes") else {}
+            style = {"linestyle": "--", "color": "black"} if name in ("MAPIE", "crepes") else {"color": colour}
             marker = "s" if name == "MAPIE" else "o"
             total = [each["fit"] + each["answer"] for each in mine]
             place.loglog([each["size"] for each in mine], total, marker=marker, markersize=3, label=name, **style)
         place.set(xlabel=axis, ylabel="CPU seconds, fit and answer")
-    figure.legend(*axes.flat[0].get_legend_handles_labels(), loc="outside lower center", ncols=5, fontsize="small")
+    figure.legend(*axes.flat[0].get_legend_handles_labels(), loc="outside lower center", ncols=4, fontsize="small")
     figure.savefig(path)
 
 
