@@ -21,7 +21,7 @@ from confide.base.validation import all_or_nothing
 from confide.conformal.intervals import Intervals, IntervalSets
 from confide.conformal.quantile import check_alpha
 from confide.data.arrow import origin_of
-from confide.data.encoding import encoded_by, encoded_names, fitted_encoder, kinds_of
+from confide.data.encoding import EncodedRows, encoded_by, encoded_names, fitted_encoder, kinds_of
 from confide.data.splits import spawn_seeds
 from confide.data.study import Study, as_study
 from confide.diagnostics.advice import described_effect, summarise
@@ -243,7 +243,7 @@ class CounterfactualIntervals(Labelled, BaseEstimator):
             arm = at_gamma(arm, self.gamma_)
             learns = learning_rows(arm, effect, study, control)
             self.encoder_ = fitted_encoder(self.encoder, study.X, learns, study.beyond)
-            encoded = self._encode(study.X)
+            encoded = EncodedRows(self.encoder_, study.X, own=self.encoder != "auto")
             self.groups_ = (
                 None if self.groups is None else Groups.of(self.groups, study.X, study.trial, kinds_of(study.X))
             )
@@ -265,7 +265,7 @@ class CounterfactualIntervals(Labelled, BaseEstimator):
             self.assignment_column_ = study.assignment_column
             self._keeps_arm_alpha = self.arm_alpha is not None
             self.arm_alpha_ = check_alpha(self.alpha_) / 2 if self.arm_alpha is None else self.arm_alpha
-            self.n_features_in_ = getattr(self.encoder_, "n_features_in_", encoded.shape[1])
+            self.n_features_in_ = getattr(self.encoder_, "n_features_in_", arms[0].n_features_in_)
             self.rows_ = rows_by_arm(encoded, study, weights, group) if self.effect != "bonferroni" else {}
             self.effect_seed_, self.sample_seed_ = spawn_seeds(arm.random_state, 5)[3:]  # after the arms' own three
             self.effect_name_ = self.effect
@@ -491,13 +491,13 @@ class CounterfactualIntervals(Labelled, BaseEstimator):
         check_participants(self.arms_, self.whom_)
         return participant_promise(self.promise_)
 
-    def _keep_for_diagnostics(self, encoded: Floats, study: Study) -> None:
+    def _keep_for_diagnostics(self, encoded: EncodedRows, study: Study) -> None:
         """Store what diagnostics need: samples of rows, and the distribution of the trial's covariates."""
         self.__dict__.pop("diagnostics_", None)
         self.__dict__.pop("randomisation_", None)
         self.samples_ = sampled_arms(encoded, study, self.sample_seed_)
         known = encoded[study.trial] if self.target_ is None else self.target_
-        self.population_ = Population.of(known, encoded_names(self.encoder_, encoded), self.sample_seed_)
+        self.population_ = Population.of(known, encoded_names(self.encoder_, known.shape[1]), self.sample_seed_)
         rng = np.random.default_rng(self.sample_seed_)
         self.trial_ = sampled_trial(encoded, study, rng)
         asked = sampled_people(study, rng)

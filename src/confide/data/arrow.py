@@ -79,7 +79,7 @@ def take_rows(X: Table, rows: NDArray[Any]) -> Any:
     if not is_frame(X):
         return np.asarray(X)[rows]
     chosen = np.flatnonzero(rows) if rows.dtype == bool else rows
-    return read_frame(X)[chosen.tolist()].to_native()
+    return read_frame(X)[chosen].to_native()
 
 
 def read_array(X: Table, least: int = 1) -> NDArray[Any]:

@@ -157,9 +157,20 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     def __init__(self, kinds: Mapping[str, str] | None = None) -> None:
         self.kinds = kinds
 
-    def fit(self, X: Table, y: ArrayLike | None = None, *, beyond: Beyond | None = None) -> Self:  # noqa: ARG002
-        """Learn the columns and their categories; also from rows beyond X, if what they hold is known."""
+    def fit(
+        self,
+        X: Table,
+        y: ArrayLike | None = None,  # noqa: ARG002  (scikit-learn's signature)
+        *,
+        rows: NDArray[np.bool_] | None = None,
+        beyond: Beyond | None = None,
+    ) -> Self:
+        """Learn the columns, and the categories of all rows or of those of a mask.
+
+        They are learnt also from rows beyond X, if what those hold is known.
+        """
         table = as_table(X, least=0 if self.kinds else 1)
+        chosen = None if rows is None else pa.array(rows)
         if not table.num_columns:
             raise ValueError("there are no covariates: give at least one column.")
         if not (table.num_rows or self.kinds):
@@ -167,7 +178,11 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self.by_name_ = is_frame(X)
         found = kinds_of(table) if self.kinds is None else self.kinds
         self.columns_ = [
-            CategoryColumn.learn(name, table.column(name), {} if beyond is None else beyond.categories[name])
+            CategoryColumn.learn(
+                name,
+                table.column(name) if chosen is None else table.column(name).filter(chosen),
+                {} if beyond is None else beyond.categories[name],
+            )
             if found[name] == kinds.CATEGORIES
             else NumberColumn(name, found[name])
             for name in table.column_names
@@ -252,7 +267,7 @@ def fitted_encoder(encoder: Any, X: Table, learns: NDArray[np.bool_], beyond: Be
         if encoder != "auto":
             return clone(encoder).fit(take_rows(X, learns))
         held = kinds_of(X) if beyond is None else beyond.kinds
-        return TableEncoder(held).fit(take_rows(X, learns), beyond=beyond)
+        return TableEncoder(held).fit(X, rows=learns, beyond=beyond)
 
 
 def encoded_by(encoder: Any, X: Table, *, own: bool) -> NDArray[np.float64]:
@@ -269,17 +284,55 @@ def encoded_by(encoder: Any, X: Table, *, own: bool) -> NDArray[np.float64]:
         ) from error
 
 
+class EncodedRows:
+    """Covariates as numbers, encoded where they are asked for, so that no more rows than needed are in memory at once.
+
+    ``rows[places]`` and ``rows[mask]`` are matrices, and so is ``np.asarray(rows)``.
+
+    Parameters
+    ----------
+    encoder : fitted transformer
+        The encoder.
+    X : frame or array
+        Covariates.
+    own : bool
+        Whether the encoder is the caller's own.
+    places : array of integers, default None
+        The rows of X that are meant; None: all.
+    """
+
+    def __init__(self, encoder: Any, X: Table, *, own: bool, places: NDArray[np.intp] | None = None) -> None:
+        self.encoder, self.X, self.own = encoder, X, own
+        self.places = np.arange(len(X)) if places is None else places
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    def __getitem__(self, rows: NDArray[Any]) -> NDArray[np.float64]:
+        places = self.places[rows]
+        if not len(places) and len(self.X):  # not every transformer takes no rows
+            return encoded_by(self.encoder, take_rows(self.X, np.zeros(1, dtype=np.intp)), own=self.own)[:0]
+        return encoded_by(self.encoder, take_rows(self.X, places), own=self.own)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        return np.asarray(self[np.arange(len(self))], dtype=dtype)
+
+    def part(self, rows: NDArray[Any]) -> EncodedRows:
+        """Return some of the rows, not encoded yet."""
+        return EncodedRows(self.encoder, self.X, own=self.own, places=self.places[rows])
+
+
 def numbers_in(table: pa.Table, name: str) -> NDArray[np.float64]:
     """Return a column of numbers, however they are written."""
     column = table.column(name)
     return kinds.numbers(name, column, kinds.decide(name, {"": column}), finite=False)
 
 
-def encoded_names(encoder: Any, encoded: NDArray[np.float64]) -> list[str]:
-    """Return the names of the encoded columns, or "column 0" and so on if the encoder has none."""
+def encoded_names(encoder: Any, columns: int) -> list[str]:
+    """Return the names of so many encoded columns, or "column 0" and so on if the encoder has none."""
     if hasattr(encoder, "get_feature_names_out"):
         return [str(name) for name in encoder.get_feature_names_out()]
-    return [f"column {index}" for index in range(encoded.shape[1])]
+    return [f"column {index}" for index in range(columns)]
 
 
 def dense(matrix: Any) -> NDArray[np.float64]:

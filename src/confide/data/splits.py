@@ -33,7 +33,7 @@ class Rows:
     def __len__(self) -> int:
         return len(self.y)
 
-    def __getitem__(self, index: NDArray[Any]) -> Rows:
+    def __getitem__(self, index: Any) -> Rows:
         weight = None if self.weight is None else self.weight[index]
         return Rows(self.X[index], self.y[index], weight, None if self.marks is None else self.marks[index])
 
@@ -57,6 +57,14 @@ class Rows:
     def joined(self) -> NDArray[np.float64]:
         """Return the rows as density ratios take them: covariates, then the outcome."""
         return join(self.X, self.y)
+
+
+def as_slice(mask: NDArray[np.bool_]) -> slice | NDArray[np.bool_]:
+    """Return rows that follow each other as a slice, so that to take them makes no copy; others as the mask."""
+    places = np.flatnonzero(mask)
+    if len(places) and places[-1] - places[0] + 1 == len(places):
+        return slice(int(places[0]), int(places[-1]) + 1)
+    return mask
 
 
 def one_of_each(cluster: NDArray[np.intp], seed: int) -> NDArray[np.intp]:

@@ -16,7 +16,7 @@ from confide.conformal.permutation import draw_conditional_poisson
 from confide.data.encoding import TableEncoder
 from confide.data.splits import Rows, spawn_seeds
 from confide.data.study import Study
-from confide.models.auto import FOLDS, out_of_fold
+from confide.models.comparison import FOLDS, out_of_fold
 from confide.models.preprocessing import logistic_on_splines, prepared, ridge_on_splines
 
 if TYPE_CHECKING:

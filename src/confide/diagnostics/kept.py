@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,22 +13,23 @@ from confide.diagnostics.randomisation import MOST_ROWS
 from confide.diagnostics.records import ASKED_ROWS, ArmSample
 
 if TYPE_CHECKING:
+    from confide.data.encoding import EncodedRows
     from confide.data.study import Study
     from confide.typing import Floats, Label, Places, Table
 
 
-def sampled_arms(encoded: Floats, study: Study, seed: int) -> dict[Label, ArmSample]:
+def sampled_arms(encoded: EncodedRows, study: Study, seed: int) -> dict[Label, ArmSample]:
     """Return a sample of each arm's rows."""
-    rows = Rows(encoded, study.y)
+    X: Any = {label: encoded.part(study.treatment == label) for label in study.arms}
     return {
-        label: ArmSample.of(rows[mine], study.trial[mine], seed)
+        label: ArmSample.of(Rows(X[label], study.y[mine]), study.trial[mine], seed)
         for label in study.arms
         for mine in [study.treatment == label]
     }
 
 
 def sampled_trial(
-    encoded: Floats, study: Study, rng: np.random.Generator
+    encoded: EncodedRows, study: Study, rng: np.random.Generator
 ) -> tuple[Floats, Places, Floats | None] | None:
     """Return covariates, numbers of treatments and probabilities of trial rows; None if rows are dependent."""
     places = rng.permutation(np.flatnonzero(study.trial))[:MOST_ROWS]

@@ -15,8 +15,8 @@ from confide.diagnostics.confounding_test import (
     log_losses,
 )
 from confide.diagnostics.weights import arm_weights
-from confide.models.auto import FOLDS
 from confide.models.base_model import name_of_base
+from confide.models.comparison import FOLDS
 from confide.models.preprocessing import logistic_on_splines
 
 if TYPE_CHECKING:

@@ -55,6 +55,7 @@ OBJECTS = {
     "confide.models.preprocessing.Splines",  # makes its splines by scipy's constructor, which checks them
     "confide.models.prognosis.Prognosis",
     "confide.models.refits.Refits",
+    "confide.models.ridge.BlockRidge",
     "confide.models.scores.AbsoluteResidual",
     "confide.models.scores.Columns",
     "confide.models.scores.ConformalisedQuantiles",

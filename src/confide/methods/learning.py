@@ -25,7 +25,7 @@ from confide.base.validation import (
 from confide.conformal.grid import outcome_grid, widened_range
 from confide.conformal.marks import Marks, calibrated
 from confide.conformal.quantile import Calibration, check_alpha, check_weights
-from confide.data.splits import Rows, check_shares, join, spawn_seeds, split_places
+from confide.data.splits import Rows, as_slice, check_shares, join, spawn_seeds, split_places
 from confide.exceptions import RefusalError, TrialAloneWarning
 from confide.methods.arm import Arm
 from confide.methods.new_rows import predictions
@@ -154,14 +154,14 @@ class ArmLearner(RegressorMixin, BaseEstimator, ABC):
             rows = Rows(X, y)
             elsewhere = (
                 rows[np.zeros(0, dtype=np.intp)]
-                if others is None
+                if others is None or not trial.all()
                 else Rows(np.asarray(others[0], dtype=np.float64), np.asarray(others[1], dtype=np.float64))
             )
             self.weights_ = ArmWeights.of(weights, trial)
             if self.weights_ is not None:
                 self._check_takes("weights")
             marked = rows[trial] if self.weights_ is None else replace(rows[trial], marks=self.weights_.marks)
-            arm = Arm(marked, rows[~trial], population, elsewhere, shares, *seeds)
+            arm = Arm(marked, rows[as_slice(~trial)], population, elsewhere, shares, *seeds)
             self.side_, self.group_ = "both", None
             self._check_needed(trial)
             self.score_ = check_score(self.conformity_score)

@@ -51,6 +51,8 @@ FEW_ROWS = 20
 # Scaled covariates, and the scaled prognostic score, are cut here: a row with a rare value would have so much leverage
 # that it fits itself, whatever its outcome, and its set would reach far.
 FARTHEST = 4.0
+# Means and spreads are those of at most so many rows, drawn at random.
+SCALING_ROWS = 20_000
 # Of a set with one end, errors on the other side count for so much less.
 FAR = 2.0**20
 # The penalty of ridge on the trial's own covariates, per covariate (scaled); next to none on the slope.
@@ -204,7 +206,7 @@ class Prognostic(ArmEstimator):
             self._fit_on_trial_alone(arm)
             return
         self.base_ = learn_prognosis(self.base, learnt_from, arm.base_seed)
-        self._scale_covariates(learnt_from)
+        self._scale_covariates(learnt_from, arm.base_seed)
         self.unit_ = _unit(learnt_from.y)
         # Rows of one cluster are alike: the regression would know a row by the others.
         trial = arm.trial.one_per_cluster(arm.split_seed)
@@ -220,11 +222,14 @@ class Prognostic(ArmEstimator):
         self.handicaps_ = [self._handicap(each, len(trial)) for each in self.candidates_]
         self._look_back(trial.y / self.unit_, views)
 
-    def _scale_covariates(self, rows: Rows) -> None:
-        """Learn how covariates and the prognostic score are scaled, from rows other than the trial's."""
-        self.covariates_ = standardised().fit(rows.X)
-        self.columns_ = int(self.covariates_.transform(rows.X[:1]).shape[1])
-        score = self.base_.model.predict(rows.X)
+    def _scale_covariates(self, rows: Rows, seed: int) -> None:
+        """Learn how covariates and the prognostic score are scaled, from some of the rows other than the trial's."""
+        X = rows.X
+        if len(rows) > SCALING_ROWS:
+            X = X[np.random.default_rng(seed).permutation(len(rows))[:SCALING_ROWS]]
+        self.covariates_ = standardised().fit(X)
+        self.columns_ = int(self.covariates_.transform(X[:1]).shape[1])
+        score = self.base_.model.predict(X)
         spread = float(score.std())
         self.score_line_ = (float(score.mean()), spread if spread > 0 else 1.0)
 

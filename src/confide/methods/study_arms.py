@@ -26,6 +26,7 @@ from confide.methods.registry import method as method_by_name
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
+    from confide.data.encoding import EncodedRows
     from confide.data.study import Study
     from confide.effects.base import Effect
     from confide.methods.base import ArmEstimator
@@ -141,7 +142,7 @@ def at_gamma(arm: ArmEstimator, gamma: Fraction) -> ArmEstimator:
 
 
 def fit_arm(
-    arm: ArmEstimator, encoded: Floats, study: Study, label: Label, weights: ArmWeights | None = None
+    arm: ArmEstimator, encoded: EncodedRows, study: Study, label: Label, weights: ArmWeights | None = None
 ) -> tuple[ArmEstimator, list[tuple[type[Warning], str]]]:
     """Return a clone of the arm fitted on the rows of one treatment, and its warnings."""
     rows = study.treatment == label
@@ -154,8 +155,8 @@ def fit_arm(
                 encoded[rows],
                 study.y[rows],
                 trial=study.trial[rows],
-                population=encoded[~study.trial],
-                others=(encoded[others], study.y[others]),
+                population=encoded.part(~study.trial),
+                others=(encoded.part(others), study.y[others]),
                 weights=weights,
             )
     return fitted, [(each.category, str(each.message)) for each in caught]
@@ -180,10 +181,11 @@ def said_once(found: Mapping[Label, str], what: str) -> str:
 
 
 def rows_by_arm(
-    encoded: Floats, study: Study, weights: Mapping[Label, ArmWeights | None], group: Places | None
+    encoded: EncodedRows, study: Study, weights: Mapping[Label, ArmWeights | None], group: Places | None
 ) -> dict[Label, tuple[Rows, Rows]]:
     """Return each arm's observational and trial rows, with their marks."""
-    rows = Rows(encoded, study.y, marks=None if group is None else Marks(group=group))
+    X: Any = encoded
+    rows = Rows(X, study.y, marks=None if group is None else Marks(group=group))
     found = {}
     for label, mine in weights.items():
         of_arm = study.treatment == label

@@ -3,52 +3,33 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.dummy import DummyRegressor
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import KFold, StratifiedKFold
+from sklearn.model_selection import StratifiedKFold
 from sklearn.neural_network import MLPClassifier
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from confide.data.splits import Rows, spawn_seeds
+from confide.models.comparison import COMPARISON_ROWS, FOLDS, compare, splits_of
 from confide.models.fitting import fitted
-from confide.models.preprocessing import linear, logistic_on_splines, prepared, ridge_on_splines, standardised
+from confide.models.preprocessing import Learner, linear, logistic_on_splines, prepared, ridge_on_splines, standardised
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from confide.models.comparison import Ask, Losses, Split
     from confide.typing import RandomState, Table
 
-# Cross-validation compares the candidates on at most this many rows; the winner then learns from all.
-COMPARISON_ROWS = 20_000
-FOLDS = 5
 # Boosting's leaves have at least this many rows, or a tenth of them if there are fewer than ten times as many.
 LEAF_ROWS = 20
-# What a fitted model is asked for at covariates, and the loss of each answer given the truth.
-Ask = Callable[[Any, Any], "NDArray[np.float64]"]
-Losses = Callable[[Any, Any], "NDArray[np.float64]"]
-
-
-def out_of_fold(
-    candidates: Mapping[str, Any], rows: Rows, folds: Iterable[Any], ask: Ask, losses: Losses
-) -> dict[str, tuple[NDArray[np.float64], NDArray[np.float64]]]:
-    """Return, for each candidate, every row's answer by a model that has not seen the row, and its loss."""
-    folds = list(folds)
-    order = np.argsort(np.concatenate([held_out for _, held_out in folds]))
-    found = {}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # a perceptron stops at its number of passes
-        for name, candidate in candidates.items():
-            models = ((fitted(clone(candidate), rows[fit]), held_out) for fit, held_out in folds)
-            answers = np.concatenate([ask(model, rows.X[held_out]) for model, held_out in models])[order]
-            found[name] = answers, losses(answers, rows.y)
-    return found
+# With more rows than this boosting stops early, as scikit-learn's does by default.
+STOPPING_ROWS = 10_000
 
 
 class _Auto(BaseEstimator):
@@ -67,19 +48,16 @@ class _Auto(BaseEstimator):
     random_state: RandomState
     _held_out: tuple[NDArray[np.intp], NDArray[np.float64]]
 
-    def _choose(self, candidates: dict[str, Any], ask: Ask, losses: Losses, rows: Rows, make_folds: Any) -> None:
+    def _choose(self, candidates: dict[str, Any], ask: Ask, losses: Losses, rows: Rows, splits: list[Split]) -> None:
         """Set the winner; candidates are ordered from simple to flexible, and ties go to the simpler one."""
         self.errors_: dict[str, float] = {}
         self._held_out = np.empty(0, dtype=np.intp), np.empty(0)
         self.name_ = next(iter(candidates))
-        chosen = np.random.default_rng(spawn_seeds(self.random_state, 1)[0]).permutation(len(rows))[:COMPARISON_ROWS]
-        compared = rows[chosen]
-        folds = make_folds(compared.y)
-        if folds is not None:
-            found = out_of_fold(candidates, compared, folds.split(compared.X, compared.y), ask, losses)
-            self.errors_ = {name: float(np.average(loss, weights=compared.weight)) for name, (_, loss) in found.items()}
-            self.name_ = min(self.errors_, key=self.errors_.__getitem__)
-            self._held_out = chosen, found[self.name_][0]
+        if splits:
+            found = compare(candidates, rows, splits, ask, losses)
+            self.errors_, self.name_ = found.errors, found.name
+            self._held_out = found.places, found.answers
+            _keep_going(candidates[self.name_], found.model)
         self.model_ = fitted(candidates[self.name_], rows)
 
     def held_out(self) -> tuple[Any, Any]:
@@ -100,6 +78,14 @@ class _Auto(BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         return tags
+
+
+def _keep_going(candidate: Any, tried: Any) -> None:
+    """Let boosting not stop early if it did not on fewer rows: it then learns from all rows, and copies none."""
+    if not isinstance(candidate, Learner) or not isinstance(candidate[-1], HistGradientBoostingRegressor):
+        return
+    if tried[-1].n_iter_ == tried[-1].max_iter:
+        candidate[-1].set_params(early_stopping=False)
 
 
 class AutoRegressor(RegressorMixin, _Auto):
@@ -124,21 +110,24 @@ class AutoRegressor(RegressorMixin, _Auto):
         """Choose a candidate by cross-validation and fit it on all rows, both with the rows' weights if given."""
         X, y = validate_data(self, X, y, ensure_all_finite="allow-nan", y_numeric=True, dtype=np.float64)
         weight = None if sample_weight is None else _check_sample_weight(sample_weight, X, dtype=np.float64)
+        order_seed, boosting_seed = spawn_seeds(self.random_state, 2)
         boosting = HistGradientBoostingRegressor(
-            min_samples_leaf=max(2, min(LEAF_ROWS, len(y) // 10)), random_state=spawn_seeds(self.random_state, 2)[1]
+            min_samples_leaf=max(2, min(LEAF_ROWS, len(y) // 10)),
+            early_stopping=len(y) > STOPPING_ROWS,
+            random_state=boosting_seed,
         )
         if self.quantile is None:
             candidates = {"constant": DummyRegressor(), "linear": linear(), "ridge": ridge_on_splines()}
         else:
             boosting.set_params(loss="quantile", quantile=self.quantile)
             candidates = {"constant": DummyRegressor(strategy="quantile", quantile=self.quantile)}
-        candidates["boosting"] = prepared(boosting)
+        candidates["boosting"] = prepared(boosting, copy=False)
         self._choose(
             candidates,
             lambda model, X: model.predict(X),
             self._losses,
             Rows(X, y, weight),
-            lambda y: KFold(FOLDS) if len(y) >= 2 * FOLDS else None,
+            splits_of(len(y), order_seed),
         )
         return self
 
@@ -171,7 +160,7 @@ class AutoClassifier(ClassifierMixin, _Auto):
         X, y = validate_data(self, X, y, ensure_all_finite="allow-nan", dtype=np.float64)
         check_classification_targets(y)
         self.classes_ = np.unique(y)
-        seed = spawn_seeds(self.random_state, 2)[1]
+        order_seed, seed = spawn_seeds(self.random_state, 2)
         candidates = {
             "splines": logistic_on_splines(),
             "perceptron": standardised(MLPClassifier(random_state=seed)),
@@ -179,12 +168,23 @@ class AutoClassifier(ClassifierMixin, _Auto):
         }
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # the perceptron stops at its number of passes
-            self._choose(candidates, lambda model, X: model.predict_proba(X), self._losses, Rows(X, y), self._folds)
+            self._choose(
+                candidates,
+                lambda model, X: model.predict_proba(X),
+                self._losses,
+                Rows(X, y),
+                self._splits(y, order_seed),
+            )
         return self
 
-    def _folds(self, y: Any) -> Any:
-        counts = np.array([np.sum(y == label) for label in self.classes_])
-        return StratifiedKFold(FOLDS) if len(counts) > 1 and counts.min() >= 2 * FOLDS else None
+    def _splits(self, y: Any, seed: int) -> list[Split]:
+        """Return folds of a sample of the rows, each with all classes; none if a class is too rare."""
+        order = np.random.default_rng(seed).permutation(len(y))[:COMPARISON_ROWS]
+        counts = np.array([np.sum(y[order] == label) for label in self.classes_])
+        if len(counts) < 2 or counts.min() < 2 * FOLDS:
+            return []
+        folds = StratifiedKFold(FOLDS).split(order, y[order])
+        return [(order[learn], order[held_out]) for learn, held_out in folds]
 
     def _losses(self, probabilities: Any, y: Any) -> NDArray[np.float64]:
         probability = probabilities[np.arange(len(y)), np.searchsorted(self.classes_, y)]

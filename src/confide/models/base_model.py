@@ -8,14 +8,15 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.dummy import DummyRegressor
 from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
-from sklearn.linear_model import LinearRegression, Ridge, RidgeCV
+from sklearn.linear_model import LinearRegression
 from sklearn.pipeline import Pipeline
 
 from confide.base.cache import fit_once
 from confide.base.validation import suggest
 from confide.models.auto import AutoRegressor
 from confide.models.fitting import seeded, weights_for
-from confide.models.preprocessing import Learner, prepared, ridge_on_splines, standardised
+from confide.models.preprocessing import prepared, ridge_on_splines, settled_ridge, standardised
+from confide.models.ridge import BlockRidge
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -45,7 +46,8 @@ def check_base_on(base_on: str, known: tuple[str, ...] = BASE_ON) -> str:
 
 def learn(base: Any, rows: Rows, seed: int) -> Any:
     """Return the base model fitted on the rows; None means `AutoRegressor`."""
-    model = prepared(seeded(check_base(base), seed))
+    base = seeded(check_base(base), seed)
+    model = prepared(base, copy=not isinstance(base, AutoRegressor | HistGradientBoostingRegressor))
     return fit_once(model, rows.X, rows.y, **weights_for(model, rows.weight))
 
 
@@ -58,8 +60,8 @@ def settled(base: Any, rows: Rows, seed: int) -> Any:
     base = check_base(base)
     if isinstance(base, AutoRegressor):
         base = seeded(base, seed).fit(rows.X, rows.y).model_
-        if isinstance(base, Pipeline) and isinstance(base[-1], RidgeCV):
-            base = Learner.of(*base[:-1], Ridge(alpha=base[-1].alpha_))
+        if isinstance(base, Pipeline) and isinstance(base[-1], BlockRidge):
+            base = settled_ridge(base[-1])
     base = clone(base)
     params = base.get_params(deep=True)
     stops: dict[str, Any] = {name: False for name in params if name.split("__")[-1] == "early_stopping"}

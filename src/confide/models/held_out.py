@@ -8,7 +8,8 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.model_selection import KFold, cross_val_predict
 
-from confide.models.auto import COMPARISON_ROWS, FOLDS, AutoRegressor
+from confide.models.auto import AutoRegressor
+from confide.models.comparison import COMPARISON_ROWS, FOLDS
 from confide.models.fitting import weights_for
 
 if TYPE_CHECKING:

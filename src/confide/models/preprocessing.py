@@ -6,15 +6,16 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from scipy.interpolate import BSpline
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.compose import ColumnTransformer
-from sklearn.linear_model import LogisticRegression, RidgeCV
+from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import SplineTransformer, StandardScaler
 from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 
 from confide.base.threads import threads_for
+from confide.models.ridge import BlockRidge
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,6 +27,10 @@ if TYPE_CHECKING:
 
 # With fewer distinct values than this a column enters the ridge as it is: splines need distinct knots.
 SPLINE_VALUES = 10
+# Medians are those of at most this many rows, drawn at random.
+MEDIAN_ROWS = 20_000
+# Rows that are looked at together.
+BLOCK = 4096
 
 
 def _last_step_has(name: str) -> Callable[[Pipeline], bool]:
@@ -64,17 +69,19 @@ class Learner(Pipeline):
 
 def linear() -> Learner:
     """Return ridge regression on the columns as they are."""
-    return standardised(_ridge())
+    return Learner.of(BlockRidge(SeenColumns()))
 
 
 def ridge_on_splines() -> Learner:
     """Return ridge regression on cubic splines of the continuous columns and on the others as they are."""
-    return Learner.of(*_splines(), _ridge())
+    columns, splines, _ = _splines()
+    return Learner.of(BlockRidge(columns, splines))
 
 
-def _ridge() -> RidgeCV:
-    """Return ridge regression that finds its penalty by leaving out one row at a time."""
-    return RidgeCV(alphas=np.logspace(-2, 4, 13))
+def settled_ridge(model: BlockRidge) -> Learner:
+    """Return unfitted ridge regression with the penalty that a model found."""
+    steps = (model.columns, model.features, StandardScaler(), Ridge(alpha=model.alpha_))
+    return Learner.of(*(clone(step) for step in steps if step is not None))
 
 
 def logistic_on_splines(C: float = 0.1) -> Learner:
@@ -113,35 +120,68 @@ class SeenColumns(TransformerMixin, BaseEstimator):
     Parameters
     ----------
     impute : bool
-        Replace missing values by the median of the training rows, and append an indicator column where a value was
-        missing in training.
+        Replace missing values by the median of the training rows (of `MEDIAN_ROWS` of them, if there are more), and
+        append an indicator column where a value was missing in training.
+    copy : bool
+        Return a copy also where nothing changes. False: for a step that does not write into its rows.
     """
 
-    def __init__(self, *, impute: bool = True) -> None:
+    def __init__(self, *, impute: bool = True, copy: bool = True) -> None:
         self.impute = impute
+        self.copy = copy
 
     def fit(self, X: Table, y: ArrayLike | None = None) -> SeenColumns:  # noqa: ARG002  (scikit-learn's signature)
         """Learn which columns vary, where missing counts as a value, and their medians."""
-        X = np.asarray(X, dtype=np.float64)
-        missing = np.isnan(X)
-        same = ((X[0] == X) | (missing & missing[0])).all(axis=0)
+        X = _floats(X)
+        first, varies, gaps = X[0], np.zeros(X.shape[1], dtype=bool), np.zeros(X.shape[1], dtype=bool)
+        for start in range(0, len(X), BLOCK):
+            block = X[start : start + BLOCK]
+            missing = np.isnan(block)
+            gaps |= missing.any(axis=0)
+            varies |= ~((block == first) | (missing & np.isnan(first))).all(axis=0)
         self.n_features_in_ = X.shape[1]
-        self.constant_ = np.flatnonzero(same)
-        self.values_ = np.nan_to_num(X[0, self.constant_])
-        self.marked_ = np.flatnonzero(missing.any(axis=0) & ~same)
+        self.constant_ = np.flatnonzero(~varies)
+        self.values_ = np.nan_to_num(np.asarray(first[self.constant_], dtype=np.float64))
+        self.marked_ = np.flatnonzero(gaps & varies)
         self.medians_ = np.zeros(X.shape[1])
-        self.medians_[~same] = np.nanmedian(X[:, ~same], axis=0)
+        if self.impute:
+            self._learn_medians(X, gaps, varies)
         return self
 
-    def transform(self, X: Table) -> NDArray[np.float64]:
+    def _learn_medians(self, X: NDArray[Any], gaps: NDArray[np.bool_], varies: NDArray[np.bool_]) -> None:
+        """Set the medians of columns that vary."""
+        if len(X) > MEDIAN_ROWS:
+            X = X[np.random.default_rng(0).permutation(len(X))[:MEDIAN_ROWS]]
+        self.medians_[varies & ~gaps] = np.median(X[:, varies & ~gaps], axis=0)
+        for column in np.flatnonzero(varies & gaps):
+            known = X[~np.isnan(X[:, column]), column]
+            self.medians_[column] = np.median(known) if len(known) else 0.0
+
+    def fit_transform(self, X: Table, y: ArrayLike | None = None, **_: Any) -> NDArray[Any]:  # noqa: ARG002
+        """Fit, and return the training rows: no copy of them, unless it is asked for or needed."""
+        rows = _floats(X)
+        self.fit(rows)
+        if self.impute or self.copy or np.isnan(rows[0, self.constant_]).any():
+            return self.transform(rows)
+        return rows  # what does not vary has its value already
+
+    def transform(self, X: Table) -> NDArray[Any]:
         """Return the columns, then the indicators of missing values."""
-        X = np.array(X, dtype=np.float64)
-        X[:, self.constant_] = self.values_
+        rows = _floats(X)
         if not self.impute:
-            return np.asarray(X)
-        marks = np.isnan(X[:, self.marked_])
-        filled: NDArray[np.float64] = np.where(np.isnan(X), self.medians_, X)
-        return np.column_stack([filled, marks]) if len(self.marked_) else filled
+            if self.copy or len(self.constant_):
+                rows = rows.copy()
+                rows[:, self.constant_] = self.values_
+            return rows
+        width = rows.shape[1]
+        filled = np.empty((len(rows), width + len(self.marked_)), dtype=rows.dtype)
+        filled[:, :width] = rows
+        filled[:, self.constant_] = self.values_
+        filled[:, width:] = np.isnan(rows[:, self.marked_])
+        gaps = np.isnan(filled)
+        if gaps.any():
+            np.copyto(filled, np.pad(self.medians_, (0, len(self.marked_))).astype(rows.dtype), where=gaps)
+        return filled
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -149,9 +189,15 @@ class SeenColumns(TransformerMixin, BaseEstimator):
         return tags
 
 
-def prepared(estimator: Any) -> Learner:
+def _floats(X: Table) -> NDArray[Any]:
+    """Return rows as floats; those in single precision stay so."""
+    rows: NDArray[Any] = np.asarray(X)
+    return rows if rows.dtype in (np.float32, np.float64) else rows.astype(np.float64)
+
+
+def prepared(estimator: Any, *, copy: bool = True) -> Learner:
     """Return the estimator after `SeenColumns`, with imputation if it does not accept missing values."""
-    return Learner.of(SeenColumns(impute=not get_tags(estimator).input_tags.allow_nan), estimator)
+    return Learner.of(SeenColumns(impute=not get_tags(estimator).input_tags.allow_nan, copy=copy), estimator)
 
 
 def standardised(*estimator: Any) -> Learner:

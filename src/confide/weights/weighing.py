@@ -16,6 +16,7 @@ from confide.weights.target import TargetRatio, some_of
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from confide.data.encoding import EncodedRows
     from confide.data.study import Study
     from confide.typing import Floats, Label
     from confide.weights.groups import Groups
@@ -72,7 +73,7 @@ def weights_of(
     study: Study,
     label: Label,
     seed: int,
-    encoded: Floats,
+    encoded: EncodedRows,
     target: Floats | None,
     group: NDArray[np.intp] | None,
     groups: Groups | None,
@@ -87,7 +88,7 @@ def weights_of(
         The arm's treatment.
     seed : int
         Decides which row of a cluster counts, for all arms alike.
-    encoded : (n, d) array
+    encoded : EncodedRows
         The encoded covariates of the study's rows.
     target : (k, d) array or None
         Those of the target.
@@ -122,11 +123,11 @@ def weights_of(
     return ArmWeights(marks, largest, ratio, () if groups is None else groups.names)
 
 
-def target_rows(study: Study, encoded: Floats, given: Floats | None, seed: int) -> Floats | None:
+def target_rows(study: Study, encoded: EncodedRows, given: Floats | None, seed: int) -> Floats | None:
     """Return the encoded covariates of the target, or of some of its people; None if the study has none."""
     if study.target is None:
         return None
-    rows = encoded[~study.trial] if given is None else given
+    rows: Any = encoded.part(~study.trial) if given is None else given
     if not len(rows):
         raise RefusalError("the target has no rows: give the covariates of the people that you ask about.")
-    return some_of(rows, seed)
+    return np.asarray(some_of(rows, seed))

@@ -1,0 +1,142 @@
+"""Candidates compared by their losses on rows that they have not learnt from, with as few fits as decide it."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import KFold
+
+from confide.models.fitting import fitted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from numpy.typing import NDArray
+
+    from confide.data.splits import Rows
+    from confide.typing import Floats, Places
+
+# Rows are held out by so many folds,
+FOLDS = 5
+# or by two halves if there are more than this many rows,
+FOLDED_ROWS = 5_000
+# and if there are more than this many, one part is held out once: so many rows, or half.
+COMPARISON_ROWS = 20_000
+# Candidates then learn from as many of the other rows, or from this share of all rows if that is more.
+LEARNING_SHARE = 0.2
+# After so many rows held out a candidate is dropped whose loss exceeds the least one by so many standard errors.
+ENOUGH_ROWS = 100
+CLEAR = 4.0
+# What a fitted model is asked for at covariates, and the loss of each answer given the truth.
+Ask = Callable[[Any, Any], "NDArray[np.float64]"]
+Losses = Callable[[Any, Any], "NDArray[np.float64]"]
+# Places of the rows that models learn from, and of those held out.
+Split = tuple["Places", "Places"]
+
+
+def splits_of(rows: int, seed: int) -> list[Split]:
+    """Return how rows are held out, by their number: every row once, or one part of many; none of fewer than 10."""
+    if rows < 2 * FOLDS:
+        return []
+    order = np.random.default_rng(seed).permutation(rows)
+    if rows <= COMPARISON_ROWS:
+        folds = KFold(FOLDS if rows <= FOLDED_ROWS else 2).split(order)
+        return [(order[learn], order[held_out]) for learn, held_out in folds]
+    held_out = min(rows // 2, COMPARISON_ROWS)
+    learn = max(held_out, int(LEARNING_SHARE * rows))
+    return [(order[held_out : held_out + learn], order[:held_out])]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What became of candidates.
+
+    Attributes
+    ----------
+    errors : dict
+        The mean loss of each candidate; of one that was dropped, the least one plus the mean difference to it over the
+        rows that both were tried on.
+    name : str
+        The one with the least; of equal ones the first.
+    places, answers : arrays
+        All rows that were held out, and its answers for them.
+    model : estimator
+        It, fitted on the last split's rows.
+    """
+
+    errors: dict[str, float]
+    name: str
+    places: Places
+    answers: Floats
+    model: Any
+
+
+def compare(candidates: Mapping[str, Any], rows: Rows, splits: Iterable[Split], ask: Ask, losses: Losses) -> Comparison:
+    """Return the candidate with the least loss on rows held out; those clearly behind are dropped on the way."""
+    splits = list(splits)
+    answers: dict[str, list[Floats]] = {name: [] for name in candidates}
+    lost: dict[str, Floats] = {name: np.empty(0) for name in candidates}
+    left, models = list(candidates), {}
+    for number, (learn, held_out) in enumerate(splits):
+        for name in left:
+            models[name], given = answered(candidates[name], rows, learn, held_out, ask)
+            answers[name].append(given)
+            lost[name] = np.concatenate([lost[name], losses(given, rows.y[held_out])])
+        weight = _weights(rows, np.concatenate([held for _, held in splits[: number + 1]]))
+        left = _not_behind({name: lost[name] for name in left}, weight)
+    places = np.concatenate([held for _, held in splits])
+    weight = _weights(rows, places)
+    best = min(left, key=lambda name: float(weight @ lost[name]))
+    errors = {
+        name: float(np.average(lost[best], weights=weight) + np.average(loss - lost[best][: len(loss)], weights=some))
+        for name, loss in lost.items()
+        for some in [weight[: len(loss)]]
+    }
+    return Comparison(errors, best, places, np.concatenate(answers[best]), models[best])
+
+
+def answered(candidate: Any, rows: Rows, learn: Places, held_out: Places, ask: Ask) -> tuple[Any, Floats]:
+    """Return a clone of the candidate fitted on some rows, and its answers for others."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # a perceptron stops at its number of passes
+        model = fitted(clone(candidate), rows[learn])
+        return model, ask(model, rows.X[held_out])
+
+
+def out_of_fold(
+    candidates: Mapping[str, Any], rows: Rows, folds: Iterable[Split], ask: Ask, losses: Losses
+) -> dict[str, tuple[Floats, Floats]]:
+    """Return, for each candidate, every row's answer by a model that has not seen the row, and its loss."""
+    folds = list(folds)
+    order = np.argsort(np.concatenate([held_out for _, held_out in folds]))
+    found = {}
+    for name, candidate in candidates.items():
+        parts = [answered(candidate, rows, learn, held_out, ask)[1] for learn, held_out in folds]
+        answers = np.concatenate(parts)[order]
+        found[name] = answers, losses(answers, rows.y)
+    return found
+
+
+def _weights(rows: Rows, places: Places) -> Floats:
+    return np.ones(len(places)) if rows.weight is None else rows.weight[places]
+
+
+def _not_behind(lost: Mapping[str, Floats], weight: Floats) -> list[str]:
+    """Return the candidates that may still be the best one, by their losses on the same rows."""
+    if len(weight) < ENOUGH_ROWS or not weight.any():
+        return list(lost)
+    share = weight / weight.sum()
+    best = min(lost, key=lambda name: float(share @ lost[name]))
+    kept = []
+    for name, loss in lost.items():
+        more = loss - lost[best]
+        behind = float(share @ more)
+        if behind <= CLEAR * float(np.sqrt(share**2 @ (more - behind) ** 2)):
+            kept.append(name)
+    return kept
