@@ -26,6 +26,7 @@ BENCHMARKS = (
     "permutation",
     "persistence",
     "prognostic",
+    "fit_default",
     "whom",
     "scores",
     "stream",

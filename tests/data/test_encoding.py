@@ -5,8 +5,17 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from sklearn.preprocessing import OneHotEncoder
 
-from confide.data.encoding import MAX_CATEGORIES, SHARED_COLUMNS, TableEncoder
+from confide.data.encoding import (
+    MAX_CATEGORIES,
+    SHARED_COLUMNS,
+    EncodedRows,
+    TableEncoder,
+    encoded_by,
+    fitted_encoder,
+    kinds_of,
+)
 
 COLUMNS = {
     "age": [30, 40, None, 60],
@@ -166,3 +175,35 @@ def test_bad_tables(X, message):
 def test_a_wrong_number_of_columns():
     with pytest.raises(ValueError, match="X has 3 features, but TableEncoder is expecting 2"):
         TableEncoder().fit(np.zeros((2, 2))).transform(np.zeros((2, 3)))
+
+
+@pytest.mark.parametrize("kind", ["pyarrow", "polars", "pandas categorical"])
+def test_rows_encoded_where_they_are_asked_for_are_those_of_the_whole(kind):
+    frame = frames()[kind]
+    encoder = TableEncoder().fit(frame)
+    whole, rows = encoder.transform(frame), EncodedRows(encoder, frame, own=False)
+    assert len(rows) == 4
+    np.testing.assert_array_equal(np.asarray(rows), whole)
+    np.testing.assert_array_equal(rows[np.array([2, 0])], whole[[2, 0]])
+    part = rows.part(np.array([True, False, True, True]))
+    assert len(part) == 3
+    np.testing.assert_array_equal(part[np.array([False, True, True])], whole[2:])
+    np.testing.assert_array_equal(part.part(np.array([1]))[np.array([0])], whole[[2]])
+
+
+def test_no_rows_have_the_columns_of_the_others_by_any_encoder():
+    X = np.array([["a"], ["b"], ["a"]], dtype=object)
+    for encoder in (OneHotEncoder(), TableEncoder()):
+        rows = EncodedRows(encoder.fit(X), X, own=True)
+        assert rows[np.zeros(3, dtype=bool)].shape == (0, 2)
+
+
+@pytest.mark.parametrize("kind", ["pyarrow", "polars", "pandas categorical"])
+def test_the_encoder_learns_categories_of_the_rows_of_the_mask_alone(kind):
+    frame = frames()[kind]
+    learns = np.array([False, True, False, False])
+    encoder = fitted_encoder("auto", frame, learns)
+    assert encoder.get_feature_names_out().tolist() == ["age", "smoker", "city = Bern", "visit"]
+    expected = TableEncoder(kinds_of(frame)).fit(frames()["pyarrow"].filter(pa.array(learns)))
+    assert encoder.columns_ == expected.columns_
+    np.testing.assert_array_equal(encoded_by(encoder, frame, own=False), expected.transform(frames()["pyarrow"]))

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from confide.data.splits import Rows, calibration_size, check_shares, join, spawn_seeds, split
+from confide.data.splits import Rows, as_slice, calibration_size, check_shares, join, spawn_seeds, split
 
 
 @pytest.mark.parametrize(
@@ -43,3 +43,13 @@ def test_one_share_or_a_pair():
 def test_what_is_no_share(bad):
     with pytest.raises(ValueError, match="calibration is the share of rows that calibrate"):
         check_shares(bad)
+
+
+@pytest.mark.parametrize("mask", [[1, 1, 0], [0, 1, 1], [1, 0, 1], [0, 0, 0], [1, 1, 1], [0, 1, 0]])
+def test_rows_that_follow_each_other_are_a_view(mask):
+    mask = np.array(mask, dtype=bool)
+    X = np.arange(6.0).reshape(3, 2)
+    rows = Rows(X, np.arange(3.0))[as_slice(mask)]
+    np.testing.assert_array_equal(rows.X, X[mask])
+    np.testing.assert_array_equal(rows.y, np.arange(3.0)[mask])
+    assert np.shares_memory(rows.X, X) == (mask.any() and mask.tolist() != [True, False, True])

@@ -88,6 +88,42 @@ def test_columns_that_do_not_vary_are_held_constant_in_their_places():
     np.testing.assert_array_equal(SeenColumns().fit(X[:1]).transform(X), [[1, 5, 0, 0]] * 3)
 
 
+def test_rows_are_copied_only_where_something_changes():
+    X = np.array([[1.0, 5, 0], [2.0, 5, np.nan]])
+    step = SeenColumns(impute=False, copy=False)
+    assert step.fit_transform(X) is X
+    np.testing.assert_array_equal(step.transform([[3.0, 9, 1]]), [[3, 5, 1]])
+    assert SeenColumns(impute=False, copy=False).fit(X[:, [0, 2]]).transform(X[:, [0, 2]]).base is not None
+    assert SeenColumns(impute=False).fit_transform(X) is not X
+    missing = np.array([[1.0, np.nan], [2.0, np.nan]])
+    np.testing.assert_array_equal(SeenColumns(impute=False, copy=False).fit_transform(missing), [[1, 0], [2, 0]])
+    assert np.isnan(missing[:, 1]).all()
+
+
+@pytest.mark.parametrize("impute", [True, False])
+def test_single_precision_stays_single(impute):
+    X = np.array([[1.0, 5], [np.nan, 5], [3.0, 5]], dtype=np.float32)
+    step = SeenColumns(impute=impute).fit(X)
+    found = step.transform(X)
+    assert found.dtype == np.float32
+    np.testing.assert_array_equal(found[[0, 2], :2], X[[0, 2]])
+    assert step.transform([[1, 2]]).dtype == np.float64
+
+
+def test_columns_are_looked_at_in_blocks(monkeypatch):
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.standard_normal(50), np.ones(50), np.ones(50), np.full(50, np.nan)])
+    X[49, 2], X[48, 0] = 2.0, np.nan
+    whole = SeenColumns().fit(X)
+    monkeypatch.setattr("confide.models.preprocessing.BLOCK", 7)
+    monkeypatch.setattr("confide.models.preprocessing.MEDIAN_ROWS", 20)
+    parts = SeenColumns().fit(X)
+    np.testing.assert_array_equal(parts.constant_, whole.constant_)
+    np.testing.assert_array_equal(parts.marked_, whole.marked_)
+    assert abs(parts.medians_[0] - whole.medians_[0]) < 1
+    assert parts.medians_[0] != whole.medians_[0]
+
+
 def test_a_learner_that_takes_missing_values_gets_them():
     X = np.array([[1.0], [np.nan], [3.0], [4.0]])
     assert np.isnan(prepared(HistGradientBoostingRegressor())[0].fit(X).transform(X)).any()

@@ -137,6 +137,6 @@ def _not_behind(lost: Mapping[str, Floats], weight: Floats) -> list[str]:
     for name, loss in lost.items():
         more = loss - lost[best]
         behind = float(share @ more)
-        if behind <= CLEAR * float(np.sqrt(share**2 @ (more - behind) ** 2)):
+        if not behind > CLEAR * float(np.sqrt(share**2 @ (more - behind) ** 2)):
             kept.append(name)
     return kept
