@@ -6,7 +6,7 @@ from sklearn.dummy import DummyRegressor
 from confide.data.splits import Rows
 from confide.models import comparison
 from confide.models.auto import AutoRegressor
-from confide.models.comparison import COMPARISON_ROWS, FOLDED_ROWS, compare, splits_of
+from confide.models.comparison import compare, splits_of
 
 
 def ask(model, X):
@@ -47,9 +47,7 @@ def test_few_rows_are_not_held_out(rows):
     assert splits_of(rows, 0) == []
 
 
-@pytest.mark.parametrize(
-    ("rows", "count"), [(10, 5), (101, 5), (FOLDED_ROWS, 5), (FOLDED_ROWS + 1, 2), (COMPARISON_ROWS, 2)]
-)
+@pytest.mark.parametrize(("rows", "count"), [(10, 5), (101, 5), (5_000, 5), (5_001, 3), (20_000, 3)])
 def test_every_row_is_held_out_once(rows, count):
     splits = splits_of(rows, 3)
     assert len(splits) == count
@@ -59,13 +57,15 @@ def test_every_row_is_held_out_once(rows, count):
 
 
 @pytest.mark.parametrize(
-    ("rows", "learn", "held"),
-    [(20_001, 10_000, 10_000), (40_000, 20_000, 20_000), (90_000, 20_000, 20_000), (300_000, 60_000, 20_000)],
+    ("rows", "learn", "parts"),
+    [(20_001, 10_000, 2), (40_000, 20_000, 2), (40_001, 20_000, 1), (90_000, 20_000, 1), (300_000, 60_000, 1)],
 )
-def test_of_many_rows_one_part_is_held_out(rows, learn, held):
-    ((learnt, held_out),) = splits_of(rows, 3)
-    assert (len(learnt), len(held_out)) == (learn, held)
-    assert len(np.union1d(learnt, held_out)) == learn + held
+def test_of_many_rows_some_are_held_out(rows, learn, parts):
+    splits = splits_of(rows, 3)
+    assert [(len(learnt), len(held)) for learnt, held in splits] == [(learn, 20_000 // parts)] * parts
+    assert len(np.unique(np.concatenate([held for _, held in splits]))) == 20_000
+    for learnt, held in splits:
+        assert len(np.union1d(learnt, held)) == len(learnt) + len(held)
 
 
 def test_what_is_clearly_behind_is_fitted_once_and_its_error_told():
@@ -132,7 +132,7 @@ def test_boosting_that_did_not_stop_on_some_rows_learns_from_all():
     model = AutoRegressor(random_state=0).fit(X, y)
     assert model.name_ == "boosting"
     assert not model.model_[-1].early_stopping
-    assert len(model.held_out()[0]) == 10_500
+    assert len(model.held_out()[0]) == 20_000
     little = AutoRegressor(random_state=0).fit(X, 0.3 * y + rng.standard_normal(len(y)))
     assert little.name_ == "boosting"
     assert little.model_[-1].early_stopping

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import KFold
 
 from confide.models.fitting import fitted
 
@@ -22,13 +21,12 @@ if TYPE_CHECKING:
     from confide.data.splits import Rows
     from confide.typing import Floats, Places
 
-# Rows are held out by so many folds,
+# By number of rows, up to which: how many parts are held out, one after the other. One part of still more rows.
 FOLDS = 5
-# or by two halves if there are more than this many rows,
-FOLDED_ROWS = 5_000
-# and if there are more than this many, one part is held out once: so many rows, or half.
+PARTS = {5_000: FOLDS, 20_000: 3, 40_000: 2}
+# At most so many rows are held out.
 COMPARISON_ROWS = 20_000
-# Candidates then learn from as many of the other rows, or from this share of all rows if that is more.
+# Of more rows than that, candidates learn from as many, but from no more than half, or from this share if it is more.
 LEARNING_SHARE = 0.2
 # After so many rows held out a candidate is dropped whose loss exceeds the least one by so many standard errors.
 ENOUGH_ROWS = 100
@@ -41,16 +39,14 @@ Split = tuple["Places", "Places"]
 
 
 def splits_of(rows: int, seed: int) -> list[Split]:
-    """Return how rows are held out, by their number: every row once, or one part of many; none of fewer than 10."""
+    """Return how rows are held out, by their number: every row once, or some of many; none of fewer than 10."""
     if rows < 2 * FOLDS:
         return []
     order = np.random.default_rng(seed).permutation(rows)
-    if rows <= COMPARISON_ROWS:
-        folds = KFold(FOLDS if rows <= FOLDED_ROWS else 2).split(order)
-        return [(order[learn], order[held_out]) for learn, held_out in folds]
-    held_out = min(rows // 2, COMPARISON_ROWS)
-    learn = max(held_out, int(LEARNING_SHARE * rows))
-    return [(order[held_out : held_out + learn], order[:held_out])]
+    count = next((parts for most, parts in PARTS.items() if rows <= most), 1)
+    held_out = min(rows, COMPARISON_ROWS)
+    learning = rows if rows <= COMPARISON_ROWS else max(min(rows // 2, COMPARISON_ROWS), int(LEARNING_SHARE * rows))
+    return [(np.delete(order, part)[-learning:], order[part]) for part in np.array_split(np.arange(held_out), count)]
 
 
 @dataclass(frozen=True)
