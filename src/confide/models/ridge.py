@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from confide.typing import Floats, Table
 
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 BLOCK = 4096
 # Features are learnt from at most this many rows, drawn at random, and as many rows are left out one at a time.
 SAMPLE = 20_000
+# The features of rows with at most so many values are kept, and not computed twice.
+KEPT_SIZE = 2**20
 # Among these penalties the one with the least error is taken.
 PENALTIES = np.logspace(-2, 4, 13)
 # 1 - h of a row is at least this, in errors of rows left out.
@@ -58,14 +60,17 @@ class BlockRidge(RegressorMixin, BaseEstimator):
         some = X if len(places) == len(y) else X[places]
         self.columns_ = clone(self.columns).fit(X)
         self.features_ = None if self.features is None else clone(self.features).fit(self.columns_.transform(some))
-        self._add_up(X, y, weight)
+        blocks: Any = list(self._blocks(X, y, weight)) if X.size <= KEPT_SIZE else self._blocks(X, y, weight)
+        self._add_up(blocks, y, weight)
         values, vectors = linalg.eigh(self._products, check_finite=False)
         values = np.maximum(values, 0)
         along = vectors.T @ self._with_outcome
         errors = np.zeros(len(PENALTIES))
-        of_some = (some, y[places], weight[places] / weight.sum())
         shrunk = 1 / (values + PENALTIES[:, None])
-        for features, outcome, share in self._blocks(*of_some):
+        if X.size > KEPT_SIZE:
+            blocks = self._blocks(some, y[places], weight[places])
+        for features, outcome, each in blocks:
+            share = each / weight.sum()
             turned = (features - self.mean_) / self.scale_ @ vectors
             # Of each row and penalty: the residual, and what is left of the row's outcome in it.
             residual = (outcome - self.intercept_)[:, None] - turned @ (shrunk * along).T
@@ -77,10 +82,10 @@ class BlockRidge(RegressorMixin, BaseEstimator):
         del self._products, self._with_outcome
         return self
 
-    def _add_up(self, X: Any, y: Floats, weight: Floats) -> None:
+    def _add_up(self, blocks: Iterable[tuple[Floats, ...]], y: Floats, weight: Floats) -> None:
         """Set the features' means and scales, and their products with each other and with the outcome."""
         origin: Any = None
-        for features, outcome, share in self._blocks(X, y, weight):
+        for features, outcome, share in blocks:
             if origin is None:  # near the mean, so that little is lost where means are far from 0
                 origin, count = features.mean(axis=0), features.shape[1]
                 total, squares, weighed, with_outcome = (np.zeros(count) for _ in range(4))
