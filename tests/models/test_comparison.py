@@ -125,7 +125,7 @@ def test_rows_without_weight_decide_nothing():
 
 
 @pytest.mark.slow
-def test_boosting_that_did_not_stop_on_some_rows_learns_from_all():
+def test_boosting_that_did_not_stop_on_some_rows_learns_from_all(monkeypatch):
     rng = np.random.default_rng(0)
     X = rng.uniform(-1, 1, (21_000, 3))
     y = np.sign(X[:, 0]) * np.sign(X[:, 1]) * X[:, 2]
@@ -137,3 +137,7 @@ def test_boosting_that_did_not_stop_on_some_rows_learns_from_all():
     assert little.name_ == "boosting"
     assert little.model_[-1].early_stopping
     assert little.model_[-1].n_iter_ < 100
+    monkeypatch.setattr("confide.models.auto.MANY_ROWS", 20_000)
+    many = AutoRegressor(random_state=0).fit(X, 0.3 * y + rng.standard_normal(len(y)))
+    assert not many.model_[-1].early_stopping
+    assert many.model_[-1].n_iter_ == many.model_[-1].max_iter < 100

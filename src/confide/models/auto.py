@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 LEAF_ROWS = 20
 # With more rows than this boosting stops early, as scikit-learn's does by default.
 STOPPING_ROWS = 10_000
+# With more rows than this it has as many trees as on the fifth of the rows that candidates are compared on.
+MANY_ROWS = 200_000
 
 
 class _Auto(BaseEstimator):
@@ -57,7 +59,7 @@ class _Auto(BaseEstimator):
             found = compare(candidates, rows, splits, ask, losses)
             self.errors_, self.name_ = found.errors, found.name
             self._held_out = found.places, found.answers
-            _keep_going(candidates[self.name_], found.model)
+            _settle_trees(candidates[self.name_], found.model, len(rows))
         self.model_ = fitted(candidates[self.name_], rows)
 
     def held_out(self) -> tuple[Any, Any]:
@@ -80,12 +82,16 @@ class _Auto(BaseEstimator):
         return tags
 
 
-def _keep_going(candidate: Any, tried: Any) -> None:
-    """Let boosting not stop early if it did not on fewer rows: it then learns from all rows, and copies none."""
+def _settle_trees(candidate: Any, tried: Any, rows: int) -> None:
+    """Let boosting not stop early if it did not on fewer rows, or has as many trees as there if rows are many.
+
+    It then learns from all rows and copies none.
+    """
     if not isinstance(candidate, Learner) or not isinstance(candidate[-1], HistGradientBoostingRegressor):
         return
-    if tried[-1].n_iter_ == tried[-1].max_iter:
-        candidate[-1].set_params(early_stopping=False)
+    trees = tried[-1].n_iter_
+    if trees == tried[-1].max_iter or rows > MANY_ROWS:
+        candidate[-1].set_params(early_stopping=False, max_iter=trees)
 
 
 class AutoRegressor(RegressorMixin, _Auto):
