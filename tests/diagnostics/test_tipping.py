@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from confide import CounterfactualIntervals, InfiniteIntervalWarning, method
-from confide.diagnostics import tipping_point
+from confide.diagnostics import gamma_curve, tipping_point
 
 
 def by_hand(effect=0.0, **params):
@@ -40,10 +40,10 @@ def test_a_statement_about_an_effect_by_hand():
     assert tipping_point(model, [[0.5]], above=-158.5) == pytest.approx([1.25])
 
 
-def some_model(rng, **params):
+def some_model(rng, slope=0.0, **params):
     X = rng.normal(size=(460, 2))
     treatment = rng.integers(2, size=460)
-    y = X[:, 0] + 2 * treatment + rng.normal(size=460)
+    y = X[:, 0] + 2 * treatment + slope * X[:, 1] * treatment + rng.normal(size=460)
     return CounterfactualIntervals(base="ridge", alpha=0.2, random_state=0, **params).fit(
         X, y, treatment, np.arange(460) >= 300
     )
@@ -68,6 +68,19 @@ def test_the_statement_stands_at_its_tipping_point_and_not_beyond(params):
             at = [1.0] if np.isnan(gamma) else [*np.linspace(1, gamma, 5), gamma + 0.01]
             stands = [bool((model.with_gamma(each).predict_effect_interval(row).lower > -1).all()) for each in at]
             assert stands == ([False] if np.isnan(gamma) else [True] * 5 + [False])
+
+
+@pytest.mark.parametrize("params", [{"method": "transfer"}, {"method": "naive", "side": "lower", "gamma": 1.5}])
+def test_the_curve_counts_tipping_points(params):
+    rng = np.random.default_rng(3)
+    model, X = some_model(rng, 4.0, **params), rng.normal(size=(60, 2))
+    up, down = (tipping_point(model, X, **{side: 0.0}) for side in ("above", "below"))
+    found = gamma_curve(model, X, (2.0, 1.0, 1.25, 1.6))
+    own = float(model.gamma_)
+    assert [each.gamma for each in found] == [own, *(gamma for gamma in (1.25, 1.6, 2.0) if gamma > own)]
+    for each in found:
+        assert (each.above, each.below) == ((up >= each.gamma).sum(), (down >= each.gamma).sum())
+    assert found[0].above > found[-1].above
 
 
 def test_a_statement_that_the_range_implies_never_falls_and_one_that_fails_has_no_tipping_point():

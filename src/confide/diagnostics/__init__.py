@@ -8,12 +8,13 @@ from confide.diagnostics.coverage import Coverage, coverage_by_alpha, coverage_r
 from confide.diagnostics.deciles import PartCoverage, coverage_by_decile
 from confide.diagnostics.flow import RowFlow, row_flow
 from confide.diagnostics.records import ArmDiagnostics
-from confide.diagnostics.tipping import tipping_point
+from confide.diagnostics.tipping import AtGamma, gamma_curve, tipping_point
 from confide.diagnostics.weights import Weights, calibration_weights
 
 __all__ = [
     "ArmDiagnostics",
     "AtCorrelation",
+    "AtGamma",
     "Balance",
     "ConfoundingTest",
     "Coverage",
@@ -27,6 +28,7 @@ __all__ = [
     "coverage_by_decile",
     "coverage_report",
     "effective_sample_size",
+    "gamma_curve",
     "hidden_confounding_test",
     "row_flow",
     "tipping_point",

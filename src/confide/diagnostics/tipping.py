@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +14,9 @@ from confide.data.arrow import take_rows
 from confide.exceptions import InfiniteIntervalWarning, PopulationWarning, RefusalError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from confide.conformal.intervals import Intervals
     from confide.methods.promise import Promise
     from confide.model import CounterfactualIntervals
     from confide.typing import Floats, Label, Places, Table
@@ -22,6 +26,25 @@ if TYPE_CHECKING:
 FACTOR = 1.05
 MOST = 1000
 ROUNDING = 1e-9
+# Where `gamma_curve` looks unless it is told.
+GAMMAS = (1.0, 1.1, 1.25, 1.5, 2.0, 3.0)
+
+
+@dataclass(frozen=True)
+class AtGamma:
+    """How many effects are still known to be on one side of 0.
+
+    Attributes
+    ----------
+    gamma : float
+        How many times as frequent as in the trial people may be, for reasons that are not in the covariates.
+    above, below : int
+        Number of rows whose effect interval lies above, and below, 0, here and at every smaller gamma of the curve.
+    """
+
+    gamma: float
+    above: int
+    below: int
 
 
 def tipping_point(
@@ -77,24 +100,12 @@ def tipping_point(
         raise ValueError(
             "treatment asks about an outcome, treated and control about an effect: give the one or the others."
         )
-    alpha = model.alpha_
-    promised = _promise(model, treatment).level(alpha)
-    if promised is None:
-        raise RefusalError(
-            f"{model.method_} promises nothing for this, and a statement without a promise has no tipping point. Use a "
-            "method that keeps its level."
-        )
+    at = _intervals(model, X, treatment, (treated, control))
 
     def stands(gamma: float, rows: Places) -> Any:
-        other = model.with_gamma(gamma)
-        kept = _promise(other, treatment).level(alpha)
-        if kept is None or kept < promised - ROUNDING:
+        intervals = at(gamma, rows)
+        if intervals is None:
             return np.zeros(len(rows), dtype=bool)
-        some = take_rows(X, rows)
-        if treatment is None:
-            intervals = other.predict_effect_interval(some, treated, control)
-        else:
-            intervals = other.predict_interval(some, treatment)
         return intervals.lower > value if below is None else intervals.upper < value
 
     with warnings.catch_warnings():
@@ -108,6 +119,80 @@ def tipping_point(
             if not len(standing):
                 break
     return found
+
+
+def gamma_curve(
+    model: CounterfactualIntervals,
+    X: Table,
+    gammas: Iterable[float] = GAMMAS,
+    *,
+    treated: Label | None = None,
+    control: Label | None = None,
+) -> list[AtGamma]:
+    """Return how many effects stay on one side of 0 as gamma grows: the tipping points of many rows, counted.
+
+    Parameters
+    ----------
+    model : CounterfactualIntervals
+        Fitted.
+    X : frame or (n, d) array
+        Covariates.
+    gammas : floats
+        Of these, those above the model's own are looked at, in order, after its own.
+    treated, control : label, default None
+        The arms of the effect, as in `CounterfactualIntervals.predict_effect`.
+
+    Returns
+    -------
+    list of AtGamma
+        One record per gamma. A row that has fallen does not count again (see `tipping_point`).
+    """
+    check_is_fitted(model)
+    at, own = _intervals(model, X, None, (treated, control)), float(model.gamma_)
+    sides = dict.fromkeys(("above", "below"), np.arange(len(model.encode(X))))
+    found = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", InfiniteIntervalWarning)
+        for gamma in [own, *sorted(each for each in set(gammas) if each > own)]:
+            rows = np.union1d(*sides.values())
+            intervals = at(gamma, rows) if len(rows) else None
+            for side, standing in sides.items():
+                if intervals is None:
+                    sides[side] = rows[:0]
+                    continue
+                holds = intervals.lower > 0 if side == "above" else intervals.upper < 0
+                sides[side] = np.intersect1d(standing, rows[holds], assume_unique=True)
+            found.append(AtGamma(gamma, len(sides["above"]), len(sides["below"])))
+            warnings.simplefilter("ignore", PopulationWarning)
+    return found
+
+
+def _intervals(
+    model: CounterfactualIntervals, X: Table, treatment: Label | None, pair: tuple[Label | None, Label | None]
+) -> Callable[[float, Places], Intervals | None]:
+    """Return the intervals of some rows at a gamma; None where the promise itself falls below its level.
+
+    Raises a RefusalError if the model promises nothing.
+    """
+    alpha = model.alpha_
+    promised = _promise(model, treatment).level(alpha)
+    if promised is None:
+        raise RefusalError(
+            f"{model.method_} promises nothing for this, and a statement without a promise has no tipping point. Use a "
+            "method that keeps its level."
+        )
+
+    def at(gamma: float, rows: Places) -> Intervals | None:
+        other = model.with_gamma(gamma)
+        kept = _promise(other, treatment).level(alpha)
+        if kept is None or kept < promised - ROUNDING:
+            return None
+        some = take_rows(X, rows)
+        if treatment is None:
+            return other.predict_effect_interval(some, *pair)
+        return other.predict_interval(some, treatment)
+
+    return at
 
 
 def _promise(model: CounterfactualIntervals, treatment: Label | None) -> Promise:

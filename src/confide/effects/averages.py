@@ -99,7 +99,7 @@ def average_effect(
     treated, control : label, default None
         The two treatments, as in `CounterfactualIntervals.predict_effect`.
     by : str or sequence of str, default None
-        Covariates that make groups; several are crossed, at most 20 groups.
+        Covariates that make groups, or comparisons such as ``"age > 70"``; several are crossed, at most 20 groups.
     alpha : float, default 0.05
         Miscoverage level: 0.05 for 95 % intervals.
 

@@ -1,7 +1,12 @@
-"""Groups of people by columns of the covariates: new rows are ranked among trial rows of their own group."""
+"""Groups of people by columns of the covariates, or by comparisons with a number such as ``age > 70``.
+
+New rows are ranked among trial rows of their own group.
+"""
 
 from __future__ import annotations
 
+import operator
+import re
 import warnings
 from dataclasses import dataclass
 from numbers import Integral
@@ -24,6 +29,10 @@ if TYPE_CHECKING:
 
 # More cells than this are refused: each needs trial rows of its own.
 MOST_CELLS = 20
+# A comparison of a column with a number, and what each sign means and its contrary.
+COMPARISON = re.compile(r"(?P<column>.*\S)\s*(?P<sign><=|>=|<|>)\s*(?P<number>[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)")
+SIGNS: dict[str, Any] = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
+CONTRARY = {"<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 
 
 @dataclass(frozen=True)
@@ -33,9 +42,9 @@ class Groups:
     Attributes
     ----------
     columns : tuple of str
-        The columns, which are crossed.
+        The columns, or comparisons of columns with numbers, which are crossed.
     kinds : tuple of str
-        What they hold (`confide.data.kinds`).
+        What the columns hold (`confide.data.kinds`).
     cells : tuple of tuples of str
         The values of each cell; a cell's number is its place.
     """
@@ -51,7 +60,7 @@ class Groups:
         Parameters
         ----------
         columns : str or sequence of str, or of positions in an array
-            The columns.
+            The columns, or comparisons such as ``"age > 70"``, which make two groups.
         X : frame or array
             Covariates of all rows.
         trial : (n,) boolean array
@@ -62,11 +71,11 @@ class Groups:
         listed = [columns] if isinstance(columns, str) or not np.iterable(columns) else list(columns)
         table = as_table(X)
         names = tuple(f"x{each}" if isinstance(each, Integral) else str(each) for each in listed)
-        unknown = [name for name in names if name not in table.column_names]
+        unknown = [name for name in names if _column(name, table) not in table.column_names]
         if unknown or not names:
             shown = repr(unknown[0]) if unknown else "an empty list"
             raise ValueError(f"groups must be covariates, got {shown}; {suggest(shown, table.column_names)}")
-        held = tuple(kinds_of[name] for name in names)
+        held = tuple(kinds_of[_column(name, table)] for name in names)
         cells = sorted(set(_values(table.filter(trial), names, held)), key=_in_order)
         if len(cells) > MOST_CELLS:
             raise ValueError(
@@ -78,15 +87,12 @@ class Groups:
     @property
     def names(self) -> tuple[str, ...]:
         """The names of the cells."""
-        return tuple(
-            ", ".join(f"{column} = {value}" for column, value in zip(self.columns, cell, strict=True))
-            for cell in self.cells
-        )
+        return tuple(", ".join(map(_named, self.columns, cell)) for cell in self.cells)
 
     def codes(self, X: Table) -> NDArray[np.intp]:
         """Return the number of each row's cell; -1 for one that the trial does not have."""
         table = as_table(X)
-        missing = [name for name in self.columns if name not in table.column_names]
+        missing = [name for name in self.columns if _column(name, table) not in table.column_names]
         if missing:
             raise ValueError(f"the group column {missing[0]!r} is missing; {suggest(missing[0], table.column_names)}")
         place = {cell: number for number, cell in enumerate(self.cells)}
@@ -111,8 +117,22 @@ class Groups:
 
 def _values(table: pa.Table, names: Sequence[str], held: Sequence[str]) -> list[tuple[str, ...]]:
     """Return each row's values of some columns, as texts that are the same for the same value."""
-    columns = [_texts(table.column(name), name, kind) for name, kind in zip(names, held, strict=True)]
-    return list(zip(*columns, strict=True))
+    return list(zip(*(_texts(table, name, kind) for name, kind in zip(names, held, strict=True)), strict=True))
+
+
+def _column(name: str, table: pa.Table) -> str:
+    """Return the column that is compared with a number; a name that the table has is a column as it stands."""
+    found = None if name in table.column_names else COMPARISON.fullmatch(name)
+    return name if found is None else found["column"]
+
+
+def _named(column: str, value: str) -> str:
+    """Return the name of a group: "town = Öst", "age > 70", "age <= 70" or "age = missing"."""
+    found = COMPARISON.fullmatch(column) if value in ("yes", "no", "missing") else None
+    if found is None or value == "missing":
+        return f"{column if found is None else found['column']} = {value}"
+    sign = found["sign"] if value == "yes" else CONTRARY[found["sign"]]
+    return f"{found['column']} {sign} {found['number']}"
 
 
 def _in_order(cell: tuple[str, ...]) -> list[tuple[float, str]]:
@@ -127,9 +147,18 @@ def _is_number(value: str) -> bool:
         return False
 
 
-def _texts(column: pa.ChunkedArray, name: str, kind: str) -> list[str]:
+def _texts(table: pa.Table, name: str, kind: str) -> list[str]:
+    """Return each row's value of a column, or whether a comparison of it holds."""
+    column = _column(name, table)
     if kind == kinds.CATEGORIES:
-        return ["missing" if value is None else value for value in kinds.texts(name, column).to_pylist()]
-    values = kinds.numbers(name, column, kind).tolist()
+        if column != name:
+            raise ValueError(f"{name!r} compares {column!r} with a number, and it holds categories. Name the column.")
+        return ["missing" if value is None else value for value in kinds.texts(name, table[name]).to_pylist()]
+    values = kinds.numbers(column, table[column], kind).tolist()
     words = {0.0: "no", 1.0: "yes"} if kind == kinds.BOOLEANS else {}
+    if column != name:
+        found: Any = COMPARISON.fullmatch(name)
+        holds, number = SIGNS[found["sign"]], float(found["number"])
+        answers = ("yes" if holds(value, number) else "no" for value in values)
+        return ["missing" if value != value else told for value, told in zip(values, answers, strict=True)]  # noqa: PLR0124
     return ["missing" if value != value else words.get(value, f"{value:.15g}") for value in values]  # noqa: PLR0124
