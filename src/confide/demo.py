@@ -19,7 +19,7 @@ from confide.methods.prognostic import Prognostic
 from confide.methods.promise import NONE, Promise
 from confide.methods.registry import METHODS
 from confide.model import CounterfactualIntervals
-from confide.report import Evidence, Individuals, write_page
+from confide.report import Evidence, Findings, Individuals, Words, write_page
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -187,7 +187,9 @@ def report_on(path: str, example: Example, draw: Draw, seed: int) -> None:
         hidden_confounding_test(X, y, treatment, trial, random_state=seed),
     )
     individuals = Individuals.of_table(draw.model, draw.held_out.X.add_column(0, example.person, numbered))
-    write_page(path, draw.model, individuals, evidence)
+    words = Words(example.measured, example.unit, dict(zip(("0", "1"), example.arms, strict=True)))
+    findings = Findings.of(draw.model, individuals, draw.study)
+    write_page(path, draw.model, individuals, findings, evidence, words=words)
 
 
 def _difference(table: pa.Table, treatment: str, outcome: str) -> float:

@@ -112,8 +112,9 @@ class CounterfactualIntervals(Labelled, BaseEstimator):
         end is nearer than that of an interval with two. A lower bound of an effect is the treated arm's lower bound
         minus the control's upper one, each at arm_alpha.
     groups : str or sequence of str, default None
-        Columns of X, or comparisons such as "age > 70", crossed, within each of whose groups the promise is to hold: new rows are ranked among trial rows
-        of their own group. At most 20 groups. A group without trial rows has infinite intervals, with a warning.
+        Columns of X, or comparisons such as "age > 70", crossed, within each of whose groups the promise is to hold:
+        new rows are ranked among trial rows of their own group. At most 20 groups. A group without trial rows has
+        infinite intervals, with a warning.
     gamma : float, default 1.0
         How many times as frequent as in the trial people may be among those asked about, for reasons that are not in X.
         Intervals are those of the level alpha/gamma, with every method and effect.

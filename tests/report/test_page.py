@@ -189,8 +189,8 @@ def test_more_rows_than_a_page_holds(tmp_path, model, monkeypatch):
     said = text_of(path)
     assert "The page contains the first 150 of 200 rows, in the order of the table; 50 are left out." in said
     sides = answered.signs["placebo", "drug"]
-    above, below = f"{sides['above']} (better under placebo)", f"{sides['below']} (better under drug)"
-    assert f"is above 0 for {above}, below 0 for {below}, neither for {sides['neither']}." in said
+    better, worse = f"{sides['above']} are better under placebo", f"{sides['below']} better under drug"
+    assert f"at α = 0.1: {better}, {worse}, {sides['neither']} undecided." in said
 
 
 def test_numbers_that_would_be_too_many(tmp_path, monkeypatch):
@@ -270,5 +270,8 @@ def test_the_charting_library_is_what_it_says_it_is(tmp_path, model):
 def test_the_wheel_has_all_that_a_page_needs(tmp_path):
     (wheel,) = WheelBuilder(str(ROOT)).build(directory=str(tmp_path), versions=["standard"])
     inside = set(zipfile.ZipFile(wheel).namelist())
-    needed = {"page.html.jinja", "page.css", *page.SCRIPTS, *page.LICENCES.values()}
+    needed = {"page.css", *page.LIBRARIES, *(f"scripts/{name}.js" for name in page.PARTS), *page.LICENCES.values()}
+    folder = Path(confide.report.__file__).parent
+    needed |= {f"templates/{path.name}" for path in (folder / "templates").iterdir()}
     assert {f"confide/report/{name}" for name in needed} <= inside
+    assert {path.stem for path in (folder / "scripts").iterdir()} == set(page.PARTS)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,9 +12,12 @@ import typer
 from confide.base.memory import peak_memory
 from confide.cli.app import (
     DEFAULT_METHOD,
+    Above,
     Alpha,
     Assignment,
     Base,
+    Below,
+    By,
     Categories,
     Cluster,
     ConformityScore,
@@ -21,6 +25,7 @@ from confide.cli.app import (
     Covariates,
     Decimal,
     Encoding,
+    Fdr,
     Gamma,
     Group,
     Identifiers,
@@ -31,14 +36,18 @@ from confide.cli.app import (
     Observational,
     OtherAlpha,
     Outcome,
+    OutcomeLabel,
     Seed,
     Separator,
     Side,
     Target,
     TrainRows,
     Treatment,
+    TreatmentLabel,
     Trial,
     Trust,
+    Under,
+    Unit,
     app,
 )
 from confide.cli.config import config_hash, say_changes, use_config, write_config
@@ -54,7 +63,16 @@ from confide.cli.console import (
     progress,
     waiting,
 )
-from confide.cli.shared import ForWhom, Kept, check_parameters, dialect_of, fitted, read_tables, unfitted
+from confide.cli.shared import (
+    ForWhom,
+    Kept,
+    PageOptions,
+    check_parameters,
+    dialect_of,
+    fitted,
+    read_tables,
+    unfitted,
+)
 
 if TYPE_CHECKING:
     from confide.data.csv_files import Dialect
@@ -89,6 +107,14 @@ def run(
         str | None, typer.Option(help="Write the effects of the trial's own people, whose outcome is known, here.")
     ] = None,
     lower_is_better: LowerIsBetter = False,
+    outcome_label: OutcomeLabel = None,
+    unit: Unit = None,
+    treatment_label: TreatmentLabel = None,
+    by: By = None,
+    above: Above = None,
+    below: Below = None,
+    fdr: Fdr = None,
+    under: Under = None,
     control: Control = None,
     outcome_values: Annotated[
         str | None, typer.Option(help="All values that the outcome can take, such as 0,1: answers keep to them.")
@@ -121,6 +147,9 @@ def run(
     """Fit on two files, and answer for the people in a third."""
     answering = predict is not None
     whom = ForWhom(assignment, cluster, target, group, gamma, side)
+    named = (outcome_label, unit, treatment_label)
+    page = PageOptions(*named, by, above, below, fdr, under, lower_is_better)
+    page.check()
     bounds = {"outcome_values": _numbers(outcome_values), "outcome_range": _numbers(outcome_range)}
     analysis = config_hash(context)
     say_changes(context, config)
@@ -131,7 +160,7 @@ def run(
         _print_declared(save_config, analysis, as_json=as_json)
         return
     inputs = observational, trial, predict, whom.file
-    _check_asked(predict, out, save, report, participants, lower_is_better=lower_is_better)
+    _check_asked(predict, out, save, report, participants, page)
     outputs = out if answering else None, save, report, participants
     check_outputs(*outputs, as_json=as_json, inputs=(*inputs, config))
     if participants is not None and trial == "-":
@@ -154,7 +183,7 @@ def run(
         if save is not None:
             model.save(save)
         if report is not None and individuals is not None:
-            _write(report, model, individuals, study, None, seed, lower_is_better=lower_is_better)
+            _write(report, model, individuals, study, None, seed, replace(page, outcome=outcome_label or outcome))
     if as_json:
         record = {"summary": summary, "arms": model.diagnostics_, "answered": answered, "saved": save, "report": report}
         print_json({**record, "participants": effects, "config_hash": analysis, "peak_memory": peak_memory()})
@@ -231,6 +260,14 @@ def report(
     trust: Trust = None,
     control: Control = None,
     lower_is_better: LowerIsBetter = False,
+    outcome_label: OutcomeLabel = None,
+    unit: Unit = None,
+    treatment_label: TreatmentLabel = None,
+    by: By = None,
+    above: Above = None,
+    below: Below = None,
+    fdr: Fdr = None,
+    under: Under = None,
     train_rows: TrainRows = None,
     memory: Memory = None,
     seed: Seed = 0,
@@ -242,7 +279,10 @@ def report(
         raise typer.BadParameter("give --observational, --trial, --treatment and --outcome together, or none of them.")
     whom = ForWhom(assignment, cluster, target)
     of_tables: dict[str, Any] = {"--id": id, "--category": category, "--assignment": assignment, "--cluster": cluster}
-    of_tables |= {"--train-rows": train_rows, "--memory": memory}
+    of_tables |= {"--by": by, "--train-rows": train_rows, "--memory": memory}
+    named = (outcome_label or outcome, unit, treatment_label)
+    page = PageOptions(*named, by, above, below, fdr, under, lower_is_better)
+    page.check()
     for option, value in {**of_tables, "--target": target}.items():
         if value and not any(given):
             raise typer.BadParameter(f"{option} is for --observational and --trial; give them too.")
@@ -261,7 +301,7 @@ def report(
         with waiting("loading"):
             saved = load(model, trusted=trust or [])
             loaded = saved if alpha is None else saved.with_alpha(alpha)
-        answered = _report(out, loaded, predict, study, control, seed, dialect, lower_is_better=lower_is_better)
+        answered = _report(out, loaded, predict, study, control, seed, dialect, page)
     if as_json:
         print_json({"answered": answered, "report": out, "config_hash": loaded.config_hash_})
     else:
@@ -275,8 +315,7 @@ def _check_asked(
     save: str | None,
     report: str | None,
     participants: str | None,
-    *,
-    lower_is_better: bool,
+    page: PageOptions,
 ) -> None:
     """Raise for options of `run` that would give no output."""
     if predict is None and save is None and participants is None:
@@ -285,8 +324,8 @@ def _check_asked(
         raise typer.BadParameter("--out needs --predict: there are no rows to answer for.")
     if report is not None and predict is None:
         raise typer.BadParameter("--report needs --predict: there are no rows to show.")
-    if lower_is_better and report is None:
-        raise typer.BadParameter("--lower-is-better is for a report: give --report.")
+    if page.given and report is None:
+        raise typer.BadParameter(f"{page.given[0]} is for a report: give --report.")
 
 
 def _print_written(model: CounterfactualIntervals, report: str | None, save: str | None, screen: Any) -> None:
@@ -315,8 +354,7 @@ def _report(
     control: str | None,
     seed: int,
     dialect: Dialect,
-    *,
-    lower_is_better: bool,
+    page: PageOptions,
 ) -> Answered:
     """Write the page on a file's rows, with progress on a terminal; return the counts."""
     from confide.data.files import read_batches
@@ -324,7 +362,7 @@ def _report(
 
     with progress("rows answered", None) as advance:
         individuals = Individuals.of_batches(model, read_batches(source, dialect), control, source, advance)
-    _write(path, model, individuals, study, control, seed, lower_is_better=lower_is_better)
+    _write(path, model, individuals, study, control, seed, page)
     return individuals.counted
 
 
@@ -335,19 +373,28 @@ def _write(
     study: Study | None,
     control: str | None,
     seed: int,
-    *,
-    lower_is_better: bool,
+    page: PageOptions,
 ) -> None:
     """Write the page on rows that are answered, with the evidence that a study gives."""
     from confide.methods.registry import METHODS
-    from confide.report import Evidence, write_page
+    from confide.predict.answer import label_of
+    from confide.report import Choice, Evidence, Findings, Words, write_page
 
+    words = Words(page.outcome or "outcome", page.unit or "", page.names, page.lower_is_better)
+    words.check(model)
+    choice = None
+    if page.above is not None or page.below is not None:
+        under = None if page.under is None else label_of(model, page.under)
+        choice = Choice(page.above, page.below, 0.1 if page.fdr is None else page.fdr, under)
+    by = page.by or []
+    with waiting("averages, balance and tipping points"):
+        findings = Findings.of(model, individuals, study, control=control, by=by, choice=choice)
     evidence = None
     if study is not None:
         with progress("methods on held-out rows", len(METHODS)) as advance:
-            evidence = Evidence.of(model, study, seed, report_progress=advance)
+            evidence = Evidence.of(model, study, seed, report_progress=advance, by=by[0] if by else None)
     with waiting("writing the report"):
-        write_page(path, model, individuals, evidence, control=control, lower_is_better=lower_is_better)
+        write_page(path, model, individuals, findings, evidence, words=words, control=control)
 
 
 def _participants(

@@ -74,7 +74,11 @@ Target = Annotated[
     typer.Option(help="Whom you ask about: a file with their covariates, or observational; by default the trial's."),
 ]
 Group = Annotated[
-    list[str] | None, typer.Option("--group", help="Covariate in each of whose groups the promise holds; repeatable.")
+    list[str] | None,
+    typer.Option(
+        "--group",
+        help="Covariate, or comparison such as 'age > 70', in each of whose groups the promise holds; repeatable.",
+    ),
 ]
 Gamma = Annotated[
     float, typer.Option(help="How many times as frequent as in the trial people may be, for unknown reasons.")
@@ -82,6 +86,31 @@ Gamma = Annotated[
 Side = Annotated[str, typer.Option(help="both ends of intervals, or a lower or an upper bound only.")]
 LowerIsBetter = Annotated[
     bool, typer.Option("--lower-is-better", help="In the report a smaller outcome is the better one.")
+]
+OutcomeLabel = Annotated[
+    str | None, typer.Option(help="What the report calls the outcome; by default as its column is called.")
+]
+Unit = Annotated[str | None, typer.Option(help="Unit of the outcome in the report, such as days.")]
+TreatmentLabel = Annotated[
+    list[str] | None,
+    typer.Option(help="What the report calls a treatment, such as 1=coupon; repeatable."),
+]
+By = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="In the report average effects also by this covariate, or by a comparison such as 'age > 70'; repeatable."
+    ),
+]
+Above = Annotated[
+    float | None, typer.Option(help="In the report choose people whose outcome is above this value (confide select).")
+]
+Below = Annotated[
+    float | None, typer.Option(help="In the report choose people whose outcome is below this value (confide select).")
+]
+Fdr = Annotated[float | None, typer.Option(help="False discovery rate of that choice; by default 0.1.")]
+Under = Annotated[
+    str | None,
+    typer.Option(help="Treatment under which that outcome is meant; by default the one against the control."),
 ]
 OtherAlpha = Annotated[float | None, typer.Option(help="Another level than the model's.")]
 Trust = Annotated[

@@ -25,8 +25,11 @@ if TYPE_CHECKING:
 NOT_KEYS = {"config", "save_config", "as_json"}
 # Paths, which a file gives relative to its folder.
 PATHS = {"observational", "trial", "predict", "target", "out", "save", "report", "participants"}
-# Where tables come from, how they are written, and where answers go; of a target, only whether it is a file.
-NOT_HASHED = PATHS - {"target"} | {"sep", "decimal", "encoding"}
+# What the report calls things.
+NAMES = {"outcome_label", "unit", "treatment_label"}
+# Where tables come from, how they are written, where answers go, and what things are called; of a target, only whether
+# it is a file.
+NOT_HASHED = PATHS - {"target"} | {"sep", "decimal", "encoding"} | NAMES
 # Values of paths that are not files.
 NO_FILES = {("target", "observational")}
 # The key of the version that wrote a file.
@@ -114,7 +117,7 @@ def write_config(context: typer.Context, path: str) -> None:
         *(f"{option.key} = {_toml(_kept(option, value, path))}" for option, value in given if _hashed(option)),
         *([f"# Not set: {', '.join(unset)}"] if unset else []),
         "",
-        "# Where tables come from and answers go, which is not in the hash.",
+        "# Where tables come from and answers go, and what things are called, which is not in the hash.",
         *(f"{option.key} = {_toml(_kept(option, value, path))}" for option, value in given if not _hashed(option)),
     ]
     with atomic_write(path) as file:

@@ -10,6 +10,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from confide.cli.text import percent
+from confide.effects.wording import average_in_words
 
 if TYPE_CHECKING:
     from confide.effects.averages import AverageEffect
@@ -41,7 +42,8 @@ def effect_table(records: list[AverageEffect], treatment: str) -> Table:
 def effect_lines(records: list[AverageEffect], treatment: str, outcome: str) -> list[str]:
     """Return what the table means, in words."""
     first = records[0]
-    lines = [_answer(first, treatment, outcome)]
+    given = f"{treatment} = {first.treated}"
+    lines = [average_in_words(first, treated=given, control=str(first.control), outcome=outcome)]
     if first.number_needed_to_treat is not None:
         needed, low, high = first.number_needed_to_treat
         more = "more" if first.effect > 0 else "fewer"
@@ -60,25 +62,6 @@ def effect_lines(records: list[AverageEffect], treatment: str, outcome: str) -> 
     if len(records) > 1:
         lines.append("Intervals of groups hold one by one: of many, some miss by chance.")
     return lines
-
-
-def _answer(record: AverageEffect, treatment: str, outcome: str) -> str:
-    """Return the answer for everybody in one sentence."""
-    given = f"{treatment} = {record.treated}"
-    span = f"{percent(1 - record.alpha)} interval {_span(record.low, record.high)}"
-    who = "among people like the trial's"
-    if not isfinite(record.low):
-        return f"The trial has too few rows to tell the average effect of {given} on {outcome}."
-    if record.low <= 0 <= record.high:
-        return (
-            f"On average, {given} instead of {record.control} changes {outcome} by {record.effect:+.3g} "
-            f"({span}) {who}: the trial does not tell in which direction."
-        )
-    does = "raises" if record.effect > 0 else "lowers"
-    size = abs(record.effect)
-    ends = sorted((abs(record.low), abs(record.high)))
-    span = f"{percent(1 - record.alpha)} interval {_span(*ends)}"
-    return f"On average, {given} instead of {record.control} {does} {outcome} by {size:.3g} ({span}) {who}."
 
 
 def _span(low: float, high: float) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import typer
+
 from confide.cli.console import waiting
 
 if TYPE_CHECKING:
@@ -39,6 +41,62 @@ class ForWhom:
     def file(self) -> str | None:
         """The file of the target, if it is one."""
         return None if self.target == "observational" else self.target
+
+
+@dataclass(frozen=True)
+class PageOptions:
+    """The options that say what the report shows and what it calls things."""
+
+    outcome: str | None = None
+    unit: str | None = None
+    treatments: list[str] | None = None
+    by: list[str] | None = None
+    above: float | None = None
+    below: float | None = None
+    fdr: float | None = None
+    under: str | None = None
+    lower_is_better: bool = False
+
+    def check(self) -> None:
+        """Raise for options that contradict each other, or are not understood."""
+        if self.above is not None and self.below is not None:
+            raise typer.BadParameter("give --above or --below, and one of them.")
+        if self.above is None and self.below is None:
+            for option, value in {"--fdr": self.fdr, "--under": self.under}.items():
+                if value is not None:
+                    raise typer.BadParameter(f"{option} is for choosing people: give --above or --below too.")
+        if self.fdr is not None:
+            from confide.conformal.quantile import check_alpha
+
+            check_alpha(self.fdr, "fdr")
+        _ = self.names
+
+    @property
+    def names(self) -> dict[str, str]:
+        """What treatments are called, by label."""
+        named = {}
+        for text in self.treatments or []:
+            label, equals, name = text.partition("=")
+            if not equals or not name.strip():
+                raise typer.BadParameter(f"--treatment-label {text!r} must be a label, = and a name, such as 1=coupon.")
+            named[label.strip()] = name.strip()
+        return named
+
+    @property
+    def given(self) -> list[str]:
+        """The options that are set."""
+        options = {
+            "--lower-is-better": self.lower_is_better,
+            "--outcome-label": self.outcome,
+            "--unit": self.unit,
+            "--treatment-label": self.treatments,
+            "--by": self.by,
+            "--above": self.above,
+            "--below": self.below,
+            "--fdr": self.fdr,
+            "--under": self.under,
+        }
+        return [option for option, value in options.items() if value not in (None, False, [])]
 
 
 # Without any option: people like the trial's.

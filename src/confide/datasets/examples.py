@@ -30,6 +30,8 @@ class Example:
         Names of these columns.
     arms : pair of str
         What the treatments 0 and 1 are called.
+    measured, unit : str
+        What the outcome is called, and its unit.
     question, setting, claim : str
         The story's title; how the data came about, with the numbers of people in {observational}, {trial} and
         {held_out}; and the mean difference that observational people show and held-out people have, in {claimed} and
@@ -45,6 +47,8 @@ class Example:
     treatment: str
     outcome: str
     arms: tuple[str, str]
+    measured: str
+    unit: str
     question: str
     setting: str
     claim: str
@@ -60,6 +64,8 @@ EXAMPLES = {
         treatment="mathGrp",
         outcome="mathPost",
         arms=("vocabulary", "mathematics"),
+        measured="the mathematics score",
+        unit="points",
         question="How will a person do at a mathematics test after a training?",
         setting=(
             "2,200 people said which of two trainings they would choose, mathematics or vocabulary, and got one of "
@@ -81,6 +87,8 @@ EXAMPLES = {
         treatment="small",
         outcome="score",
         arms=("regular class", "small class"),
+        measured="the score",
+        unit="points",
         question="Do small classes help a pupil of grade 1?",
         setting=(
             "In Project STAR pupils came to small or regular classes by lot. Here {observational:,} of them were "

@@ -10,6 +10,8 @@ import pyarrow as pa
 from confide.base.validation import examples, suggest
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from confide.methods.new_rows import NewRows
     from confide.model import CounterfactualIntervals
     from confide.typing import Floats, Label
@@ -48,6 +50,14 @@ def effect_columns(model: CounterfactualIntervals, control: Label | None = None)
     return [f"effect_{treated}_vs_{against}{end}" for treated, against in contrasts(model, control) for end in ENDS]
 
 
+def label_of(model: CounterfactualIntervals, treatment: str) -> Label:
+    """Return the treatment that is written so."""
+    named = {str(label): label for label in model.arms_}
+    if treatment not in named:
+        raise ValueError(f"treatment {treatment!r} is unknown; {suggest(treatment, named)}")
+    return named[treatment]
+
+
 def contrasts(model: CounterfactualIntervals, control: Label | None = None) -> list[tuple[Label, Label]]:
     """Return the pairs whose effects are reported: each treatment against the control, by default the model's own.
 
@@ -63,6 +73,13 @@ def contrasts(model: CounterfactualIntervals, control: Label | None = None) -> l
 def answer(model: CounterfactualIntervals, people: People, control: Label | None = None) -> Answer:
     """Return points and intervals for every treatment and every effect, at rows that `model.read` has read."""
     rows = model._new_rows(people, model.arms_)
+    return Answer(answer_table(model, rows, control), rows)
+
+
+def answer_table(
+    model: CounterfactualIntervals, rows: Mapping[Label, NewRows], control: Label | None = None
+) -> pa.Table:
+    """Return points and intervals for every treatment and every effect, at rows that each arm has taken."""
     found: list[Floats] = []
     for label, arm in model.arms_.items():
         found += [arm.predict(rows[label]), *model._arm(label).predict_interval(rows[label])]
@@ -70,7 +87,7 @@ def answer(model: CounterfactualIntervals, people: People, control: Label | None
         point = model.arms_[treated].predict(rows[treated]) - model.arms_[against].predict(rows[against])
         found += [point, *model.effect_.predict_interval(rows, treated, against)]
     columns = [pa.array(values, from_pandas=True) for values in found]
-    return Answer(pa.table(columns, names=answer_columns(model, control)), rows)
+    return pa.table(columns, names=answer_columns(model, control))
 
 
 def beside(carried: pa.Schema, model: CounterfactualIntervals, control: Label | None = None) -> pa.Schema:

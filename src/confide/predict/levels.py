@@ -1,9 +1,11 @@
-"""A model's intervals at many levels α, stored as two anchors per row and a few offsets per level.
+"""A model's intervals at many levels α, stored as two anchors per row and a few offsets per level; or at a few levels.
 
 Where a method calibrates by one offset for all rows, an interval is [a - below(α), b + above(α)]. The anchors a and b
 depend on the row but not on α; the offsets below and above depend on α but not on the row. So the anchors and a table
 of offsets give the intervals at every level of the table: the report's slider uses them. A Bonferroni effect is the
 difference of two such intervals, each at the level that the effect uses for its arms.
+
+Where widths differ from row to row, the intervals at a few levels are computed one by one.
 """
 
 from __future__ import annotations
@@ -16,9 +18,12 @@ import numpy as np
 
 from confide.conformal.intervals import Intervals, moved_apart
 from confide.exceptions import InfiniteIntervalWarning
+from confide.predict.answer import answer_table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
+
+    import pyarrow as pa
 
     from confide.methods.base import ArmEstimator
     from confide.methods.new_rows import NewRows
@@ -106,17 +111,33 @@ def offsets_of(
 
     Levels that the model does not support are left out (for instance, `PooledDR` needs ``alpha + floor`` below 1).
     """
-    own = float(model.alpha_)
-    by_level: dict[float, list[tuple[tuple[float, float], tuple[float, float]]]] = {}
-    for level in sorted({*(level for level in levels if model._why_not_at(level) is None), own}):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", InfiniteIntervalWarning)  # an infinite offset shows it
-            by_level[level] = _at(model.with_alpha(level))
+    by_level = {level: _at(each) for level, each in _at_levels(model, levels)}
     arms = {}
     for number, (label, arm) in enumerate(model.arms_.items()):
         pairs = np.array([each[number] for each in by_level.values()])
         arms[label] = ArmOffsets(*arm._anchors(rows[label]), arm.outcome_range_, pairs[:, 0], pairs[:, 1])
     return Offsets(tuple(by_level), arms)
+
+
+def answers_at(
+    model: CounterfactualIntervals,
+    rows: Mapping[Label, NewRows],
+    control: Label | None = None,
+    levels: Iterable[float] = LEVELS,
+) -> dict[float, pa.Table]:
+    """Return the rows' answers by level: at these levels, as far as the model supports them, and at its own."""
+    return {level: answer_table(each, rows, control) for level, each in _at_levels(model, levels)}
+
+
+def _at_levels(
+    model: CounterfactualIntervals, levels: Iterable[float]
+) -> Iterator[tuple[float, CounterfactualIntervals]]:
+    """Yield the model at each of these levels that it supports, and at its own, in order."""
+    for level in sorted({*(level for level in levels if model._why_not_at(level) is None), float(model.alpha_)}):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", InfiniteIntervalWarning)  # infinite ends show it
+            moved = model.with_alpha(level)
+        yield level, moved
 
 
 def _at(model: CounterfactualIntervals) -> list[tuple[tuple[float, float], tuple[float, float]]]:

@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from confide.base.validation import examples, suggest
+from confide.base.validation import examples
 from confide.data.csv_files import PLAIN, Dialect
 from confide.data.files import check_columns, read_batches
 from confide.data.writing import writing
 from confide.effects.selection import Selection, select
+from confide.predict.answer import label_of
 from confide.predict.batches import carrying, covariates
 
 if TYPE_CHECKING:
     from confide.model import CounterfactualIntervals
-    from confide.typing import Label
 
 # Columns of the output beside those of the input.
 P_VALUE, SELECTED = "p_value", "selected"
@@ -39,7 +39,7 @@ def select_file(
     written, and a column ``selected`` says who is chosen. The treatment is given as text. The whole file is read at
     once: who is chosen depends on everybody.
     """
-    label = _label(model, treatment)
+    label = label_of(model, treatment)
     carry = carrying(source, out)
     batches = list(read_batches(source, dialect))
     names, added = covariates(model), [P_VALUE, *([SELECTED] if everybody else [])]
@@ -55,11 +55,3 @@ def select_file(
     with writing(out, table.schema) as sink:
         sink.write_table(table)
     return found
-
-
-def _label(model: CounterfactualIntervals, treatment: str) -> Label:
-    """Return the treatment that is written so."""
-    named = {str(label): label for label in model.arms_}
-    if treatment not in named:
-        raise ValueError(f"treatment {treatment!r} is unknown; {suggest(treatment, named)}")
-    return named[treatment]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from confide.base.validation import examples
 from confide.compare import Compared, compare, held_out_rows, hold_out
@@ -46,16 +46,17 @@ class Evidence:
         random_state: int = 0,
         methods: Sequence[str] | None = None,
         report_progress: Callable[[int], None] = lambda _: None,
+        by: Any = None,
     ) -> Evidence:
         """Measure methods on a study. ``report_progress`` is called with 1 after each method.
 
-        The model's own method is measured with all of the model's parameters, also by its groups. The others get its
-        encoder, its groups, side and gamma, and its bounds or values of the outcome, and their defaults for the rest.
-        All are fitted again.
+        The model's own method is measured with all of the model's parameters, also by its groups, or by those of the
+        columns ``by`` if it has none. The others get its encoder, its groups, side and gamma, and its bounds or values
+        of the outcome, and their defaults for the rest. All are fitted again.
 
         Raises a ValueError if the study's covariates are not those that the model was fitted on.
         """
-        _check_covariates(model, study)
+        check_covariates(model, study)
         arm = next(iter(model.arms_.values()))
         name = model.method_
         names = list(dict.fromkeys([name, *(METHODS if methods is None else methods)]))
@@ -78,7 +79,8 @@ class Evidence:
                 f"{held_out_rows(study)} ({len(test)} rows): each method, this report's too, was fitted again without "
                 "them."
             )
-            for each in compare(kept, test, model.alpha_, random_state, names, models, model.groups):
+            groups = by if model.groups is None else model.groups
+            for each in compare(kept, test, model.alpha_, random_state, names, models, groups):
                 compared.append(each)
                 report_progress(1)
         tests = hidden_confounding_test(study.X, study.y, study.treatment, study.trial, random_state=random_state)
@@ -95,7 +97,7 @@ def _check_carried(model: CounterfactualIntervals, study: Study) -> None:
         )
 
 
-def _check_covariates(model: CounterfactualIntervals, study: Study) -> None:
+def check_covariates(model: CounterfactualIntervals, study: Study) -> None:
     """Refuse a study with other columns than the model's: a model fitted on it is another model."""
     remedy = "Give the tables that the model was fitted on, and name columns that identify rows (--id)."
     names = getattr(model.encoder_, "feature_names_in_", None)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from operator import add
 from typing import TYPE_CHECKING
@@ -37,6 +37,8 @@ class Individuals:
         Their own columns; the first `MOST_ROWS` rows.
     covariates : list of str
         The columns that the model reads; the others identify rows.
+    X : pyarrow.Table or array
+        Their covariates as the model reads them.
     rows : dict
         The same rows for each treatment, encoded, with its base model's predictions.
     answers : pyarrow.Table
@@ -49,6 +51,7 @@ class Individuals:
 
     carried: pa.Table
     covariates: list[str]
+    X: Table
     rows: dict[Label, NewRows]
     answers: pa.Table
     counted: Answered
@@ -86,7 +89,7 @@ class Individuals:
         table = pa.table([pa.array(column.tolist(), from_pandas=True) for column in array.T], names=names)
         gathered = Gathered(model, names)
         gathered.add(answer_part(model, Batch(table, table, 0), model.read(X), control))
-        return gathered.individuals(warn=True)
+        return replace(gathered.individuals(warn=True), X=array[:MOST_ROWS])
 
 
 class Gathered:
@@ -97,7 +100,7 @@ class Gathered:
         self.names = names
         self.look = Look.at_nothing(model.population_)
         self.counted: list[Answered] = []
-        self.kept: list[tuple[pa.Table, pa.Table, dict[Label, NewRows]]] = []
+        self.kept: list[tuple[pa.Table, pa.Table, pa.Table, dict[Label, NewRows]]] = []
         self.held = 0
         self.unseen = 0
 
@@ -109,7 +112,8 @@ class Gathered:
         rows = min(len(part.answer.table), MOST_ROWS - self.held)
         if rows:
             new_rows = {label: each[:rows] for label, each in part.answer.rows.items()}
-            self.kept.append((part.batch.carried.slice(0, rows), part.answer.table.slice(0, rows), new_rows))
+            tables = (part.batch.carried, part.batch.read.select(self.names), part.answer.table)
+            self.kept.append((*(table.slice(0, rows) for table in tables), new_rows))
         self.held += rows
 
     def individuals(self, *, warn: bool) -> Individuals:
@@ -125,10 +129,11 @@ class Gathered:
         unlike = {category: text for category, text in said.items() if text is not None}
         for category, text in unlike.items() if warn else ():
             warnings.warn(text, category, stacklevel=4)
-        carried, found, new_rows = zip(*self.kept, strict=True)
+        carried, read, found, new_rows = zip(*self.kept, strict=True)
         return Individuals(
             pa.concat_tables(carried),
             self.names,
+            pa.concat_tables(read),
             {label: NewRows.joined([each[label] for each in new_rows]) for label in self.model.arms_},
             pa.concat_tables(found),
             counted,

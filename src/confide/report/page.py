@@ -8,36 +8,30 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from jinja2 import Environment, StrictUndefined
+from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
 from confide import __version__
 from confide.base.atomic import atomic_write
-from confide.diagnostics.advice import advised, described_effect, on_target
-from confide.diagnostics.confounding_test import FEW_ROWS, LEAST_P_VALUE, REJECTION_LEVEL
-from confide.methods.registry import METHODS
-from confide.predict.answer import answer_columns, contrasts
-from confide.predict.levels import why_no_offsets
-from confide.report.columns import fitting
-from confide.report.embed import as_json
+from confide.effects.wording import plain
+from confide.report.contents import contents
 from confide.report.evidence import Evidence
+from confide.report.findings import Choice, Findings
 from confide.report.individuals import Individuals
-from confide.report.packed_intervals import numbers_of
-from confide.report.parameters import changed_parameters
+from confide.report.words import Words
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Mapping, Sequence
 
     from confide.data.study import Study
-    from confide.diagnostics import Coverage
     from confide.model import CounterfactualIntervals
     from confide.predict.batches import Answered
     from confide.typing import Label, Table
 
-# Up to this many values of a discrete outcome are listed one by one.
-MOST_LISTED = 10
-SCRIPTS = ("vendor/d3.min.js", "vendor/plot.umd.min.js", "page.js")
+# The page's own script is made of these parts, in this order; they share one scope.
+PARTS = ("numbers", "words", "choices", "filters", "table", "charts", "evidence_charts", "download", "events")
+LIBRARIES = ("vendor/d3.min.js", "vendor/plot.umd.min.js")
 LICENCES = {
     "D3": "vendor/LICENSE.d3.txt",
     "Observable Plot": "vendor/LICENSE.plot.txt",
@@ -55,6 +49,14 @@ def write_report(
     study: Study | None = None,
     control: Label | None = None,
     lower_is_better: bool = False,
+    outcome_label: str = "outcome",
+    unit: str = "",
+    treatment_labels: Mapping[Any, str] | None = None,
+    by: str | Sequence[str] = (),
+    above: float | None = None,
+    below: float | None = None,
+    under: Label | None = None,
+    fdr: float = 0.1,
     methods: Sequence[str] | None = None,
     random_state: int = 0,
 ) -> Answered:
@@ -73,12 +75,27 @@ def write_report(
         New rows, at least one. Columns of a frame that are not covariates identify the rows and are carried through.
         The page contains at most the first 10,000 rows, and counts over all.
     study : Study, default None
-        What the model was fitted on. With it the page has coverage on held-out rows of the trial, for which every
-        method is fitted again, and the test for hidden confounding.
+        What the model was fitted on. With it the page opens with average effects, and has balance, the flow of rows,
+        coverage on held-out rows of the trial, for which every method is fitted again, and the test for hidden
+        confounding.
     control : label, default None
         Treatment that the others are compared with; None: the model's own.
     lower_is_better : bool, default False
         Whether a smaller outcome is better. It decides who benefits and who is harmed.
+    outcome_label, unit : str
+        What the outcome is called, and its unit.
+    treatment_labels : mapping, default None
+        What treatments are called, by label.
+    by : str or sequence of str
+        Covariates, or comparisons such as ``"age > 70"``, by each of which average effects are shown; the model's own
+        groups are shown too. The first is also that of coverage by group, if the model has no groups.
+    above, below : float, default None
+        Whom to choose (`confide.select`): people whose outcome is above, or below, this value. None: the page says how
+        to ask.
+    under : label, default None
+        The treatment under which that outcome is meant; None: the first that is not the control.
+    fdr : float, default 0.1
+        The false discovery rate of the choice.
     methods : sequence of str, default None
         Methods that are measured on the held-out rows beside the model's own; None: all.
     random_state : int
@@ -89,9 +106,17 @@ def write_report(
     Answered
         The number of rows, and on which side of 0 their effect intervals lie.
     """
+    named = {str(label): name for label, name in (treatment_labels or {}).items()}
+    words = Words(outcome_label, unit, named, lower_is_better)
+    words.check(model)
+    columns = [by] if isinstance(by, str) else list(by)
+    choice = None if above is None and below is None else Choice(above, below, fdr, under)
     individuals = Individuals.of_table(model, X_new, control)
-    evidence = None if study is None else Evidence.of(model, study, random_state, methods)
-    write_page(path, model, individuals, evidence, control=control, lower_is_better=lower_is_better)
+    findings = Findings.of(model, individuals, study, control=control, by=columns, choice=choice)
+    evidence = None
+    if study is not None:
+        evidence = Evidence.of(model, study, random_state, methods, by=columns[0] if columns else None)
+    write_page(path, model, individuals, findings, evidence, words=words, control=control)
     return individuals.counted
 
 
@@ -99,98 +124,24 @@ def write_page(
     path: str | os.PathLike[str],
     model: CounterfactualIntervals,
     individuals: Individuals,
+    findings: Findings,
     evidence: Evidence | None = None,
     *,
+    words: Words,
     control: Label | None = None,
-    lower_is_better: bool = False,
 ) -> None:
-    """Write the page of individuals, with the evidence for the model if it is given."""
-    reason = why_no_offsets(model, individuals.rows)
-    numbers, rows = numbers_of(model, individuals, control, reason)
-    columns, left_out = fitting(individuals.carried.slice(0, rows), individuals.covariates)
-    alpha = float(model.alpha_)
-    arms = list(model.diagnostics_.values())
-    values = next(iter(model.arms_.values())).outcome_values
-    # Only the difference of two arms has ends that are differences of values.
-    discrete_effects = values is not None and model.effect_.arms_at_level() is not None
-    arm_alpha = float(model.arm_alpha_) if model._keeps_arm_alpha else None
-    data = {
-        **numbers,
-        "alpha": alpha,
-        "armAlpha": arm_alpha,
-        "side": model.side_,
-        "promised": model.effect_promise_.exists,
-        "rows": rows,
-        "columns": columns,
-        "answers": answer_columns(model, control),
-        "labels": [str(label) for label in model.arms_],
-        "lowerIsBetter": lower_is_better,
-        "discrete": {"outcomes": values is not None, "effects": discrete_effects},
-        "coverage": _coverage(evidence),
-        "weights": [
-            {
-                "arm": str(arm.treatment),
-                "rows": arm.calibration,
-                "worth": arm.effective_size,
-                "overlap": arm.overlap,
-            }
-            for arm in arms
-        ],
-    }
+    """Write the page of individuals and findings, with the evidence for the model if it is given."""
+    words.check(model)
     page = _template().render(
-        alpha=alpha,
-        arm_alpha=arm_alpha,
-        arms=arms,
-        whom=model.whom_,
-        target=on_target(arms, model._shift()),
-        advice=advised(arms, model.effect_.shortages(), model.randomisation_),
-        by_group=_by_group(evidence, model.method_),
-        changed=changed_parameters(next(iter(model.arms_.values()))),
-        contrasts=[(str(treated), str(against)) for treated, against in contrasts(model, control)],
-        counted=individuals.counted,
-        outcome_values=_listed(values),
-        discrete_effects=discrete_effects,
-        data=Markup(as_json(data)),  # noqa: S704  (escaped there)
-        effect=model.effect_name_,
-        effect_promise=described_effect(model.effect_promise_, float(model._inner(model.arm_alpha_))),
-        promise=model.promise_,
-        evidence=evidence,
-        level=REJECTION_LEVEL,
-        few_rows=FEW_ROWS,
-        least_p_value=LEAST_P_VALUE,
-        left_out=left_out,
+        **contents(model, individuals, findings, evidence, words, control),
         licences={name: _read(file) for name, file in LICENCES.items()},
-        lower_is_better=lower_is_better,
-        method=METHODS.get(arms[0].method),
         policy=_policy(),
-        reason=reason,
-        rows=rows,
-        one_end="" if model.side_ == "both" else model.side_,
-        scripts=[Markup(_script(name)) for name in SCRIPTS],  # noqa: S704  (our own files)
+        scripts=[Markup(script) for script in _scripts()],  # noqa: S704  (our own files)
         style=Markup(_read("page.css")),  # noqa: S704
-        two_stages=any(arm.first_stage_size is not None for arm in arms),
-        unlike=individuals.unlike,
         version=__version__,
     )
     with atomic_write(path) as file:
         file.write(page.encode("utf-8", "replace"))
-
-
-def _coverage(evidence: Evidence | None) -> list[dict[str, Any]]:
-    """Return what the chart of coverage shows."""
-    if evidence is None:
-        return []
-    return [
-        {"method": each.method, "arm": str(arm.treatment), "coverage": arm.coverage, "low": arm.low, "high": arm.high}
-        for each in evidence.compared
-        for arm in each.arms
-    ]
-
-
-def _by_group(evidence: Evidence | None, method: str) -> list[Coverage]:
-    """Return the coverage by group of the report's own method; empty if there are no groups, or no evidence."""
-    compared = [] if evidence is None else evidence.compared
-    return next((each.by_group for each in compared if each.method == method), [])
 
 
 def _number(value: float) -> str:
@@ -200,32 +151,26 @@ def _number(value: float) -> str:
     return ("∞" if value > 0 else "−∞") if abs(value) == float("inf") else f"{value:.4g}"
 
 
-def _listed(values: Iterable[float] | None) -> str:
-    """Return the values of an outcome as text, only the first and the last if there are many; empty without any."""
-    shown = [] if values is None else [f"{value:.12g}".replace("-", "−") for value in sorted(map(float, values))]
-    if len(shown) > MOST_LISTED:
-        shown = [*shown[:3], "…", shown[-1]]
-    return ", ".join(shown)
-
-
 @cache
 def _read(name: str) -> str:
     return files("confide.report").joinpath(name).read_text(encoding="utf-8")
 
 
 @cache
-def _script(name: str) -> str:
-    """Return a script that is safe inside a script element."""
-    text = _read(name)
-    if "</script" in text.lower() or "<!--" in text:
-        raise RuntimeError(f"{name} would end its own script element.")
-    return text
+def _scripts() -> tuple[str, ...]:
+    """Return the scripts, safe inside a script element: the libraries, and the page's own parts in one scope."""
+    own = "\n".join(_read(f"scripts/{name}.js") for name in PARTS)
+    found = (*map(_read, LIBRARIES), f'(() => {{\n"use strict";\n{own}}})();\n')
+    for text in found:
+        if "</script" in text.lower() or "<!--" in text:
+            raise RuntimeError("a script of the page would end its own script element.")
+    return found
 
 
 @cache
 def _policy() -> str:
     """Return what the page may do: run its own three scripts, and nothing that needs a network."""
-    hashes = (base64.b64encode(hashlib.sha256(_script(name).encode()).digest()).decode() for name in SCRIPTS)
+    hashes = (base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in _scripts())
     scripts = " ".join(f"'sha256-{each}'" for each in hashes)
     return (
         f"default-src 'none'; script-src {scripts}; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; "
@@ -244,10 +189,14 @@ def _with_code(text: str) -> Markup:
 
 @cache
 def _template() -> Any:
-    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    loader = FunctionLoader(lambda name: _read(f"templates/{name}"))
+    environment = Environment(
+        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, loader=loader
+    )
     environment.filters["share"] = lambda value: f"{100 * value:.0f} %"
     environment.filters["number"] = _number
+    environment.filters["plain"] = lambda value, scale=1: plain(scale * value, "−")
     environment.filters["code"] = _with_code
     environment.filters["count"] = lambda value: f"{value:,}"
     environment.filters["percent"] = lambda value: f"{100 * value:.10g} %"
-    return environment.from_string(_read("page.html.jinja"))
+    return environment.get_template("page.html.jinja")

@@ -30,7 +30,9 @@ if TYPE_CHECKING:
 # More cells than this are refused: each needs trial rows of its own.
 MOST_CELLS = 20
 # A comparison of a column with a number, and what each sign means and its contrary.
-COMPARISON = re.compile(r"(?P<column>.*\S)\s*(?P<sign><=|>=|<|>)\s*(?P<number>[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)")
+COMPARISON = re.compile(
+    r"(?P<column>.*\S)\s*(?P<sign><=|>=|<|>)\s*(?P<number>[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)"
+)
 SIGNS: dict[str, Any] = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
 CONTRARY = {"<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 

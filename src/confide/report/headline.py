@@ -1,0 +1,175 @@
+"""The first screen of the page: the question, and the answer in words made from records."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import isfinite
+from typing import TYPE_CHECKING
+
+from confide.effects.wording import average_in_words, decimals_of, plain
+
+if TYPE_CHECKING:
+    from confide.effects.averages import AverageEffect
+    from confide.predict.batches import Answered
+    from confide.report.findings import Findings
+    from confide.report.words import Words
+    from confide.typing import Label
+
+MINUS = "−"
+
+
+@dataclass(frozen=True)
+class Side:
+    """How many effects are on which side of 0, for one pair of treatments, in the page's words.
+
+    Attributes
+    ----------
+    treated, control : str
+        What the two are called.
+    better, worse, open : int
+        How many intervals say that people are better under the treated, better under the control, and neither.
+    """
+
+    treated: str
+    control: str
+    better: int
+    worse: int
+    open: int
+
+    @property
+    def certain(self) -> int:
+        """How many people's own effect is known to be on one side of 0."""
+        return self.better + self.worse
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The average effect of one pair, in words.
+
+    Attributes
+    ----------
+    verdict : str
+        In a few words.
+    tone : {"better", "worse", "open"}
+        For whom it speaks.
+    text : str
+        In a sentence.
+    more : list of str
+        Further sentences.
+    """
+
+    verdict: str
+    tone: str
+    text: str
+    more: list[str]
+
+
+def question(findings: Findings, words: Words) -> str:
+    """Return the question that the page answers."""
+    control = words.treatment(findings.pairs[0][1])
+    treated = [words.treatment(pair[0]) for pair in findings.pairs]
+    what = f"the risk of {words.outcome}" if findings.binary else words.measured
+    if len(treated) == 1:
+        return f"Does {treated[0]} instead of {control} change {what} for people like these?"
+    listed = f"{', '.join(treated[:-1])} and {treated[-1]}"
+    return f"What do {listed} change in {what}, each instead of {control}, for people like these?"
+
+
+def sides(counted: Answered, findings: Findings, words: Words) -> list[Side]:
+    """Return the counts of each pair."""
+    found = []
+    for treated, control in findings.pairs:
+        signs = counted.signs[str(treated), str(control)]
+        better, worse = signs["above"], signs["below"]
+        if words.lower_is_better:
+            better, worse = worse, better
+        found.append(Side(words.treatment(treated), words.treatment(control), better, worse, signs["neither"]))
+    return found
+
+
+def answers(findings: Findings, words: Words) -> list[Answer]:
+    """Return the answer on each pair's average effect; empty if there is none."""
+    return [_answer(pair, records, findings, words) for pair, records in findings.averages.items()]
+
+
+def _answer(pair: tuple[Label, Label], records: list[AverageEffect], findings: Findings, words: Words) -> Answer:
+    treated, control = (words.treatment(label) for label in pair)
+    first = records[0]
+    outcome = f"the risk of {words.outcome}" if findings.binary else words.outcome
+    unit, scale = ("percentage points", 100.0) if findings.binary else (words.unit, 1.0)
+    text = average_in_words(
+        first, treated=treated, control=control, outcome=outcome, unit=unit, scale=scale, minus=MINUS
+    )
+    verdict, tone = _verdict(first, words, treated if len(findings.pairs) > 1 else "")
+    more = [*_needed(first, words), *_sharper(first, f" {unit}" if unit else "", scale), *_by_group(records)]
+    return Answer(verdict, tone, text, more)
+
+
+def _verdict(record: AverageEffect, words: Words, treated: str) -> tuple[str, str]:
+    """Return the answer in a few words, and for whom it speaks; a name if several treatments are asked about."""
+    which = f"{treated}: " if treated else ""
+    if not isfinite(record.low) or record.low <= 0 <= record.high:
+        return f"{which}not clear on average", "open"
+    good = (record.effect > 0) != words.lower_is_better
+    direction = "higher" if record.effect > 0 else "lower"
+    return (
+        f"{which}yes, on average {direction}, which is {'better' if good else 'worse'}",
+        "better" if good else "worse",
+    )
+
+
+def _needed(record: AverageEffect, words: Words) -> list[str]:
+    """Return the number needed to treat, where there is one."""
+    if record.number_needed_to_treat is None:
+        return []
+    needed, low, high = (plain(each) for each in record.number_needed_to_treat)
+    more = "more" if record.effect > 0 else "fewer"
+    return [f"One {more} {words.outcome} for every {needed} people treated ({low} to {high})."]
+
+
+def _sharper(record: AverageEffect, units: str, scale: float) -> list[str]:
+    """Return what the large table adds."""
+    share = record.share_of_width
+    if not isfinite(share):
+        return []
+    alone = spans(record, scale)["alone"].partition("(")[2].rstrip(")")
+    narrower = round(100 * (1 - share))
+    adds = f"makes the interval {narrower} % narrower" if narrower > 0 else "does not make the interval narrower"
+    return [f"The large table {adds}, and cannot bias it; from the trial alone it is {alone}{units}."]
+
+
+def _by_group(records: list[AverageEffect]) -> list[str]:
+    return ["Intervals of groups hold one by one: of many, some miss by chance."] if len(records) > 1 else []
+
+
+def spans(record: AverageEffect, scale: float = 1.0) -> dict[str, str]:
+    """Return the estimate with its interval as text, with the large table ("text") and from the trial ("alone")."""
+    found = {}
+    for name, middle, low, high in (
+        ("text", record.effect, record.low, record.high),
+        ("alone", record.unadjusted, record.unadjusted_low, record.unadjusted_high),
+    ):
+        decimals = decimals_of(scale * low, scale * high)
+        told = [plain(scale * each, MINUS, decimals=decimals) for each in (middle, low, high)]
+        found[name] = f"{told[0]} ({told[1]} to {told[2]})" if isfinite(low) else "too few rows"
+    return found
+
+
+def chosen_in_words(findings: Findings, words: Words) -> list[dict[str, object]]:
+    """Return what choosing people at each rate promises and finds, in words."""
+    units = f" {words.unit}" if words.unit else ""
+    return [
+        {
+            "rate": each.fdr,
+            "count": int(each.selected.sum()),
+            "asked": each.fdr == findings.rate,
+            "brief": (
+                f"whose {words.outcome} under {named.treatment} will be {each.side} {plain(each.value, MINUS)}{units}; "
+                f"on average at most {100 * each.fdr:g} % of such a list are false picks"
+            ),
+            "promise": named.promise,
+            "found": named.found_at_all,
+        }
+        for each in findings.selections
+        for named in [replace(each, treatment=words.treatment(each.treatment))]
+    ]

@@ -1,0 +1,56 @@
+"""What the page calls the outcome and the treatments."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from confide.base.validation import suggest
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from confide.model import CounterfactualIntervals
+    from confide.typing import Label
+
+
+@dataclass(frozen=True)
+class Words:
+    """Names for readers; answers do not depend on them.
+
+    Attributes
+    ----------
+    outcome : str
+        What the outcome is called.
+    unit : str
+        Its unit; empty without one.
+    treatments : mapping
+        What treatments are called, by their labels as text; others are called by their label.
+    lower_is_better : bool
+        Whether a smaller outcome is better.
+    """
+
+    outcome: str = "outcome"
+    unit: str = ""
+    treatments: Mapping[str, str] = field(default_factory=dict)
+    lower_is_better: bool = False
+
+    def check(self, model: CounterfactualIntervals) -> None:
+        """Raise if there are names for treatments that the model does not have, or two with the same name."""
+        labels = [str(label) for label in model.arms_]
+        for given in self.treatments:
+            if given not in labels:
+                raise ValueError(f"a name is given to treatment {given!r}, which is unknown; {suggest(given, labels)}")
+        names = [self.treatment(label) for label in labels]
+        twice = next((name for name in names if names.count(name) > 1), None)
+        if twice is not None:
+            raise ValueError(f"two treatments would be called {twice!r}. Give each a name of its own.")
+
+    def treatment(self, label: Label) -> str:
+        """Return what a treatment is called."""
+        return self.treatments.get(str(label), str(label))
+
+    @property
+    def measured(self) -> str:
+        """The outcome with its unit."""
+        return f"{self.outcome} ({self.unit})" if self.unit else self.outcome
