@@ -87,6 +87,24 @@ class Opened:
         self.page.fill("#search", text)
         self.page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
+    def filter(self, text):
+        """Filter by columns, and wait for the answer."""
+        self.page.fill("#filter", text)
+        self.page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+
+    def lines(self, table):
+        """Return the texts of a table's body, row by row."""
+        cells = "rows => rows.map(row => [...row.cells].map(cell => cell.textContent))"
+        return self.page.eval_on_selector_all(f"{table} tbody tr", cells)
+
+    def show_columns(self, *names):
+        """Pick columns beside the person."""
+        self.page.evaluate("document.getElementById('columns').open = true")
+        for name in names:
+            self.page.eval_on_selector_all(
+                "#columns label", "(all, name) => all.find(each => each.textContent === name).click()", name
+            )
+
     def shown(self):
         """Return how many rows the page says are chosen."""
         return int(self.page.text_content("#status").split(" of ")[0].replace(",", ""))
@@ -101,10 +119,10 @@ class Opened:
             f"#rows tbody tr > :nth-child({place})", "cells => cells.map(cell => cell.textContent)"
         )
 
-    def downloaded(self):
+    def downloaded(self, button="#download"):
         """Return the columns of the download, as text, and its name."""
         with self.page.expect_download() as started:
-            self.page.click("#download")
+            self.page.click(button)
         with open(started.value.path(), encoding="utf-8", newline="") as file:  # noqa: PTH123
             names, *rows = csv.reader(io.StringIO(file.read()))
         columns = {name: [row[place] for row in rows] for place, name in enumerate(names)}

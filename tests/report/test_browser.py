@@ -19,8 +19,10 @@ from tables import covariates
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("browser")]
 
-PHONE = {"viewport": {"width": 390, "height": 844}, "device_scale_factor": 2, "has_touch": True}
+PHONE = {"viewport": {"width": 360, "height": 780}, "device_scale_factor": 2, "has_touch": True}
 LOOKS = {"desktop": {}, "phone": PHONE, "dark": {"color_scheme": "dark"}}
+# What the page with everything on it is asked.
+ASKED = {"by": ["town", "age > 50"], "above": 4.0, "under": "drug", "fdr": 0.2}
 TREES = HistGradientBoostingRegressor(max_iter=15, random_state=0)
 
 
@@ -55,7 +57,7 @@ def model():
 def whole(folder, model, new):
     """The page with everything on it."""
     path = folder / "whole.html"
-    write_report(path, model, new, study=study_of(), methods=["naive", "wcp", "pooled-dr"])
+    write_report(path, model, new, study=study_of(), methods=["naive", "wcp", "pooled-dr"], **ASKED)
     return path
 
 
@@ -69,11 +71,15 @@ def many(folder, model):
 
 def test_it_renders(look, whole, model, new):
     seen = look(whole)
-    assert seen.page.title() == "Intervals for 200 individuals"
+    assert seen.page.title() == "Does placebo instead of drug change outcome for people like these?"
+    assert seen.page.text_content("h1") == seen.page.title()
     assert seen.shown() == 200
     assert seen.cells("who")[:3] == ["20000", "20001", "20002"]
     assert len(seen.page.query_selector_all("#rows tbody tr")) == 25
-    assert len(seen.page.query_selector_all(".chart svg")) == 5  # effects, coverage of two arms, worth, overlap
+    # Averages, effects, balance, worth, overlap, and two over correlations; those of methods when they are opened.
+    assert len(seen.page.query_selector_all(".chart svg")) == 7
+    seen.page.click("#methods summary")
+    seen.page.wait_for_function("document.querySelectorAll('.chart svg').length === 9")
     found = expected(model, new, 0.2)
     assert seen.cells("effect")[0] == f"{found['effect_placebo_vs_drug'][0]:.3f}".replace("-", "−")
     ends = (f"{found[f'effect_placebo_vs_drug_{end}'][0]:.3f}".replace("-", "−") for end in ("lower", "upper"))
@@ -126,19 +132,42 @@ def test_the_slider_gives_what_python_gives(look, folder, new, method, parameter
         (Wider(base=ridge_on_splines()), {}, "are not what one offset for all rows gives"),
     ],
 )
-def test_no_slider_where_there_is_no_one_offset(look, folder, new, method, parameters, reason):
+def test_levels_are_worked_out_where_there_is_no_one_offset(look, folder, new, method, parameters, reason):
+    """At the report's level the numbers are Python's; at the others they are rounded outwards, by a step at most."""
     study = study_of()
     if "discrete" in reason:
         object.__setattr__(study, "y", np.round(study.y))
     model = fitted(method, study, **parameters)
-    path = folder / "fixed.html"
+    path = folder / "levels.html"
     write_report(path, model, new)
     seen = look(path)
+    said = seen.page.text_content("#alpha-moves")
+    assert reason in said
+    assert seen.levels == [0.05, 0.1, 0.2, 0.3, 0.5]
+    step = re.search(r"rounded outwards to ([0-9.e-]+)\.", said)
+    most = 0 if step is None else float(step[1]) * (1 + 1e-9)
+    for alpha in (0.1, 0.2, 0.5, 0.1):
+        seen.slide_to(alpha)
+        columns, _ = seen.downloaded()
+        for column, values in expected(model, new, alpha).items():
+            told = numbers(columns[column])
+            if alpha == 0.1 or not column.endswith(("lower", "upper")):
+                np.testing.assert_array_equal(told, values, err_msg=column)
+                continue
+            outwards = (told - values) * (1 if column.endswith("upper") else -1)
+            finite = np.isfinite(values)
+            np.testing.assert_array_equal(told[~finite], values[~finite])
+            assert (outwards[finite] >= 0).all(), column
+            assert (outwards[finite] <= most).all(), column
+
+
+def test_no_slider_where_no_other_level_fits(look, folder, new, monkeypatch):
+    monkeypatch.setattr("confide.report.contents.MOST_BYTES", 0)
+    path = folder / "fixed.html"
+    write_report(path, fitted("wcp"), new)
+    seen = look(path)
     assert seen.page.query_selector("#alpha") is None
-    assert reason in seen.page.text_content("#no-slider")
-    columns, _ = seen.downloaded()
-    for column, values in expected(model, new, 0.1).items():
-        np.testing.assert_array_equal(numbers(columns[column]), values, err_msg=column)
+    assert "each new row has an offset of its own" in seen.page.text_content("#no-slider")
 
 
 @pytest.mark.parametrize(
@@ -213,8 +242,11 @@ def test_ends_of_a_discrete_outcome_are_its_values(look, folder, new, effect):
     assert whole_numbers == (effect == "bonferroni")
     assert "." in seen.cells("under drug")[0]
     said = " ".join(seen.page.text_content("#discrete").split())
-    assert "takes only the values 0, 1." in said
-    assert "a predicted mean, which need not be one of the values" in said
+    assert "Outcome takes only the values 0, 1." in said
+    assert "The number beside an interval is a predicted risk" in said
+    point, effect_point = found["y_drug"][0], found["effect_placebo_vs_drug"][0]
+    assert seen.cells("under drug")[0] == f"{100 * point:.1f} %".replace("-", "−")
+    assert seen.cells("effect")[0] == f"{100 * effect_point:.1f} pp".replace("-", "−")
     assert ("differences of two such values" in said) == (effect == "bonferroni")
 
 
@@ -252,7 +284,7 @@ def test_the_filter_shows_who_benefits(look, folder, model, new, lower_is_better
     assert f"takes a {'smaller' if lower_is_better else 'larger'}" in seen.page.text_content("#people")
     assert "not for those picked by their intervals" in seen.page.text_content("#people")
     meaning = " ".join(seen.page.text_content("#meaning").split())
-    assert meaning.startswith("Effect of drug against placebo: the outcome under drug minus the outcome under placebo.")
+    assert meaning.startswith("Effect of drug against placebo: outcome under drug minus outcome under placebo.")
     good, bad = ("below", "above") if lower_is_better else ("above", "below")
     benefits = f"counts as benefiting from drug has an effect interval entirely {good} 0 and is better under drug;"
     assert f"A person who {benefits}" in meaning
@@ -368,7 +400,7 @@ def test_several_treatments(look, folder, new):
     found = expected(model, new, 0.3, "placebo")
     for number, treated in enumerate(("drug", "surgery")):
         seen.page.select_option("#contrast", str(number))
-        assert f"Effect of {treated} against placebo: the outcome" in seen.page.text_content("#meaning")
+        assert f"Effect of {treated} against placebo: outcome under" in seen.page.text_content("#meaning")
         assert seen.page.text_content("[value=benefits] + span").startswith(f"▲ better under {treated} ")
         assert {f"▲ better under {treated}"} == {cell for cell in seen.cells("says") if cell.startswith("▲")}
         seen.choose("benefits")
@@ -432,7 +464,7 @@ def test_one_row_of_any_size(look, folder, scale):
     new = new_patients(1)
     write_report(path, model, new)
     seen = look(path)
-    assert seen.page.title() == "Intervals for 1 individual"
+    assert seen.page.text_content(".kicker").startswith("Report on 1 person · ")
     assert seen.page.text_content("#status").startswith("1 of 1 row selected; ")
     assert "intervals of 1 row," in seen.page.text_content("#effects-title")
     effect = expected(model, new, 0.1)["effect_placebo_vs_drug"][0]
@@ -491,12 +523,14 @@ def test_hostile_names_and_values_stay_text(look, folder):
     path = folder / "hostile.html"
     model = fitted(study=study)
     write_report(path, model, covariates(new), study=study, methods=["naive"])
-    assert widths_of(look(path, **PHONE)) == [390, 390]
+    assert widths_of(look(path, **PHONE)) == [360, 360]
     seen = look(path)
+    assert HOSTILE not in seen.page.inner_text("#rows thead")
+    seen.show_columns(HOSTILE)
     assert seen.cells(HOSTILE)[:5] == NASTY
     assert seen.cells("<i>who</i>")[0] == f"{NASTY[0]}0"
     assert len(seen.cells(f"under {labels[0]}")) == 25
-    assert labels[1] in seen.page.text_content("h1 + p")
+    assert labels[1] in seen.page.text_content("h1")
     seen.search("<!--")
     assert seen.shown() == 12
     columns, _ = seen.downloaded()
@@ -613,19 +647,29 @@ def test_what_changes_is_announced_and_charts_have_words(look, whole):
     assert landmarks == ["header", "nav", "main", "footer"]
 
 
-def test_it_prints(look, whole):
-    """On paper: light, without controls, and not empty."""
+def test_it_prints(look, whole, screenshots):
+    """On two sheets of paper: light, the answer first, without controls and without the list of people."""
     seen = look(whole, color_scheme="dark")
-    pdf = seen.page.pdf(format="A4")
-    assert pdf.startswith(b"%PDF")
-    pages = len(re.findall(rb"/Type\s*/Page\b", pdf))
-    assert 3 <= pages <= 12
+    pdf = seen.page.pdf(prefer_css_page_size=True, path=screenshots / "report-print.pdf")
+    assert len(re.findall(rb"/Type\s*/Page\b", pdf)) == 2
     seen.page.emulate_media(media="print", color_scheme="dark")
     assert seen.page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
-    assert not seen.page.is_visible("#controls")
-    assert seen.page.is_visible("#rows tbody tr")
-    status = seen.page.inner_text("#status")
-    assert "The table shows rows 1 to 25 of 200, page 1; the download has all of them." in status
+    for hidden in ("#controls", "#rows", "nav", "#methods", "#averages details"):
+        assert not seen.page.is_visible(hidden)
+    for printed in (
+        "h1",
+        ".verdict",
+        "#averages-chart svg",
+        ".tiles",
+        "#love-chart",
+        "#gammas",
+        "#promise",
+        "#small-print",
+    ):
+        assert seen.page.is_visible(printed)
+    seen.page.set_viewport_size({"width": 720, "height": 1000})
+    seen.page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+    seen.page.screenshot(path=screenshots / "report-print.png", full_page=True)
 
 
 def test_charts_are_drawn_again_for_paper(look, whole):
@@ -636,7 +680,7 @@ def test_charts_are_drawn_again_for_paper(look, whole):
 
     before = widths()
     seen.page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
-    assert widths() == {"660"} != before
+    assert widths() == {"660", "320"} != before  # balance has half a sheet
     seen.page.evaluate("window.dispatchEvent(new Event('afterprint'))")
     assert widths() == before
 

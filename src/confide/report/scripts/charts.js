@@ -1,11 +1,11 @@
 // Charts: how one is drawn, and that of the individuals' effects.
 
-// In print, charts are as wide as an A4 page allows, whatever the window.
+// In print, charts are as wide as an A4 page allows, or as their own mark says, whatever the window.
 const PAPER = 660;
 let paper = null;
 
 function draw(box, options) {
-  const width = paper ?? Math.max(260, Math.floor(box.clientWidth));
+  const width = paper ? Number(box.dataset.paper ?? paper) : Math.max(260, Math.floor(box.clientWidth));
   const chart = Plot.plot({ width, style: { background: "none", fontSize: "12px" }, ...options(width) });
   chart.setAttribute("aria-hidden", "true"); // the box around it has the words
   box.replaceChildren(chart);
@@ -45,7 +45,7 @@ function drawEffects() {
   $("effects-title").textContent = title;
   const colour = (each) => GROUPS[each.group].colour;
   draw($("effects-chart"), (width) => ({
-    height: width < 500 ? 240 : 320,
+    height: paper ? 190 : width < 500 ? 240 : 320,
     marginLeft: 56,
     marginBottom: 44,
     x: { label: "rows, by predicted effect →", labelOffset: 40, domain: [0.5, Math.max(1.5, rows.length + 0.5)], ticks: 5, tickFormat: (value) => (Number.isInteger(value) ? whole.format(value) : "") },

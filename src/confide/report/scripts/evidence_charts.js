@@ -81,7 +81,7 @@ function drawAverages() {
     const room = Math.min(wide ? 210 : 110, 16 + 6.6 * longest);
     const signs = Math.floor((room - 10) / 6.4);
     return {
-      height: 38 * rows.length + 74,
+      height: (paper ? 28 : 38) * rows.length + 74,
       marginLeft: room,
       marginRight: wide ? 168 : 18,
       marginTop: 26,
@@ -105,6 +105,7 @@ const effectOn = () => (data.risk ? `change of the risk of ${short(data.outcome,
 
 // Love plot: the covariates that differ most, each comparison with its own sign.
 const MOST_COVARIATES = 30;
+const MOST_ON_PAPER = 12;
 const COMPARISONS = [
   { symbol: "circle", sign: "●", colour: "var(--accent)" },
   { symbol: "triangle", sign: "▲", colour: "var(--harm)" },
@@ -119,7 +120,7 @@ function drawBalance() {
   const sized = data.balance.map((each) => ({ ...each, size: Math.abs(each.weighted ?? each.smd ?? NaN) })).filter((each) => !Number.isNaN(each.size));
   const largest = d3.rollup(sized, (mine) => d3.max(mine, (each) => each.size), (each) => each.covariate);
   const names = [...largest.keys()].sort((a, b) => largest.get(b) - largest.get(a));
-  const kept = names.slice(0, MOST_COVARIATES);
+  const kept = names.slice(0, paper ? MOST_ON_PAPER : MOST_COVARIATES);
   const shownNames = new Set(kept);
   const marks = sized.filter((each) => shownNames.has(each.covariate));
   const legend = $("love-legend");
@@ -134,12 +135,13 @@ function drawBalance() {
     }),
   );
   draw(box, (width) => ({
-    height: 20 * kept.length + 70,
-    marginLeft: width < 520 ? 112 : 170,
+    height: (paper ? 13 : 20) * kept.length + 60,
+    marginLeft: width < 520 ? 118 : 170,
     marginRight: 16,
+    marginTop: 8,
     marginBottom: 44,
     x: { label: "standardised difference →", labelOffset: 40, domain: [0, Math.max(0.25, 1.05 * (d3.max(marks, (each) => each.size) ?? 0))], ticks: width < 520 ? 4 : 7, grid: true },
-    y: { label: null, domain: kept, tickFormat: (name) => short(name, width < 520 ? 16 : 26), tickSize: 0 },
+    y: { label: null, domain: kept, tickFormat: (name) => short(name, width < 520 ? 17 : 26), tickSize: 0 },
     marks: [
       Plot.ruleX([0.1], { stroke: "var(--ink)", strokeDasharray: "5,4" }),
       Plot.ruleY(kept, { stroke: "var(--line)" }),

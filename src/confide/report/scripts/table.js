@@ -89,7 +89,8 @@ function drawBody() {
   const filtered = passes ? ` where ${text}` : error ? " (the filter is not understood and not applied)" : "";
   const whose = `${state.group === "all" ? "" : ` ${called(state.group)}`}${filtered}${needle ? ` with “${needle}”` : ""}`;
   const held = shown.length > rows.length ? ` The table shows rows ${whole.format(first + 1)} to ${whole.format(first + rows.length)} of ${whole.format(shown.length)}, page ${whole.format(state.page + 1)}; the download has all of them.` : "";
-  $("status").textContent = `${whole.format(shown.length)} of ${counted(n, "row")}${whose} selected; ${levelsText()}${held}`;
+  const said = `${whole.format(shown.length)} of ${counted(n, "row")}${whose} selected; ${levelsText()}`;
+  $("status").replaceChildren(said, element("span", held, { className: "paging" }));
   for (const id of ["first", "previous"]) $(id).disabled = state.page === 0;
   for (const id of ["next", "last"]) $(id).disabled = state.page >= pages - 1;
 }

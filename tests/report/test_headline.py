@@ -1,0 +1,111 @@
+"""The question and the answer in words."""
+
+import pytest
+
+from confide.effects.averages import AverageEffect
+from confide.effects.wording import decimals_of, plain
+from confide.predict.batches import Answered
+from confide.report.findings import Findings
+from confide.report.headline import answers, question, sides, spans
+from confide.report.words import Words
+from report_pages import fitted
+
+
+def average(effect, low, high, **more):
+    facts = {"unadjusted": effect, "unadjusted_low": 2 * low - high, "unadjusted_high": 2 * high - low} | more
+    return AverageEffect(
+        "everybody",
+        1,
+        0,
+        100,
+        effect,
+        low,
+        high,
+        rows={1: 50, 0: 50},
+        clusters=None,
+        alpha=0.05,
+        **{"number_needed_to_treat": None, **facts},
+    )
+
+
+def findings(*records, **more):
+    return Findings([(1, 0)], {(1, 0): list(records)}, **more)
+
+
+@pytest.mark.parametrize(
+    ("effect", "lower_is_better", "verdict", "tone"),
+    [
+        (2.0, False, "yes, on average higher, which is better", "better"),
+        (2.0, True, "yes, on average higher, which is worse", "worse"),
+        (-2.0, True, "yes, on average lower, which is better", "better"),
+        (-2.0, False, "yes, on average lower, which is worse", "worse"),
+        (0.1, False, "not clear on average", "open"),
+    ],
+)
+def test_the_verdict(effect, lower_is_better, verdict, tone):
+    words = Words("days", lower_is_better=lower_is_better)
+    (found,) = answers(findings(average(effect, effect - 0.5, effect + 0.5)), words)
+    assert (found.verdict, found.tone) == (verdict, tone)
+
+
+def test_the_sentences_have_names_units_and_what_the_table_adds():
+    words = Words("days in hospital", "days", {"1": "the drug", "0": "placebo"}, lower_is_better=True)
+    record = average(-2.365, -2.9075, -1.8226)
+    (found,) = answers(findings(record), words)
+    assert found.text == (
+        "On average, the drug instead of placebo lowers days in hospital by 2.37 days (95 % interval 1.82 to 2.91) "
+        "among people like the trial's."
+    )
+    told = "The large table makes the interval 67 % narrower, and cannot bias it; from the trial alone it is "
+    assert found.more == [f"{told}−4.0 to −0.7 days."]
+    assert question(findings(record), words) == (
+        "Does the drug instead of placebo change days in hospital (days) for people like these?"
+    )
+
+
+def test_risks_are_told_in_percentage_points_with_the_number_needed_to_treat():
+    record = average(-0.1, -0.15, -0.05, number_needed_to_treat=(10.0, 6.667, 20.0))
+    (found,) = answers(findings(record, binary=True), Words("readmission"))
+    assert "lowers the risk of readmission by 10.0 percentage points (95 % interval 5.0 to 15.0)" in found.text
+    assert found.more[0] == "One fewer readmission for every 10 people treated (6.67 to 20)."
+
+
+def test_too_few_rows_are_said_to_be_so():
+    inf = float("inf")
+    record = average(1.0, -inf, inf, unadjusted_low=-inf, unadjusted_high=inf)
+    (found,) = answers(findings(record), Words("days"))
+    assert (found.tone, found.more) == ("open", [])
+    assert found.text == "The trial has too few rows to tell the average effect of 1 on days."
+    assert spans(record) == {"text": "too few rows", "alone": "too few rows"}
+
+
+@pytest.mark.parametrize(("lower_is_better", "better"), [(False, 3), (True, 5)])
+def test_who_is_better_depends_on_what_is_good(lower_is_better, better):
+    counted = Answered(10, 0, 0, {("1", "0"): {"above": 3, "below": 5, "neither": 2}})
+    (side,) = sides(counted, findings(), Words(lower_is_better=lower_is_better))
+    assert (side.better, side.worse, side.open, side.certain) == (better, 8 - better, 2, 8)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0, "0"), (1234567.8, "1,234,568"), (0.0123456, "0.0123"), (-2.5, "-2.5"), (3e-9, "3e-09"), (float("inf"), "∞")],
+)
+def test_numbers_are_plain(value, text):
+    assert plain(value) == text
+
+
+@pytest.mark.parametrize(("ends", "decimals"), [((1.0, 2.0), 2), ((-30, 30), 0), ((0.0, 0.0), None), ((0, 0.02), 3)])
+def test_decimals_follow_the_width(ends, decimals):
+    assert decimals_of(*ends) == decimals
+
+
+def test_what_rounds_to_nothing_has_no_sign():
+    assert plain(-0.001, decimals=1) == "0.0"
+
+
+def test_names_are_checked():
+    model = fitted()
+    with pytest.raises(ValueError, match="a name is given to treatment 'drg', which is unknown; did you mean drug"):
+        Words(treatments={"drg": "the drug"}).check(model)
+    with pytest.raises(ValueError, match="two treatments would be called 'placebo'"):
+        Words(treatments={"drug": "placebo"}).check(model)
