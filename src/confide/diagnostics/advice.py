@@ -148,6 +148,8 @@ NOT_LOOKED_AT = (
     "Not looked at: hidden confounding, for which hidden_confounding_test, or `confide diagnose`, is the test, and how "
     "the trial was run, which no row shows."
 )
+# The same where the test's result stands beside it.
+TESTED = "Not looked at: how the trial was run, which no row shows. The test for hidden confounding stands by itself."
 
 
 def summarise(
@@ -234,8 +236,13 @@ def advised(
     records: Sequence[ArmDiagnostics],
     effect_shortages: Mapping[Label, str],
     randomisation: Randomisation | None = None,
+    *,
+    tested: bool = False,
 ) -> list[str]:
-    """Return the advice on arms and effects, each sentence once; it names the arms if not all are meant."""
+    """Return the advice on arms and effects, each sentence once; it names the arms if not all are meant.
+
+    ``tested``: the result of the test for hidden confounding is shown too.
+    """
     by_advice: dict[str, list[str]] = {}
     for record in records:
         for text in record.advice:
@@ -248,7 +255,7 @@ def advised(
             ("" if len(labels) == len(records) else f"Treatment {' and '.join(labels)}: ") + text
             for text, labels in by_advice.items()
         ),
-        f"Looked at for this: rows, weights, overlap and intervals. {NOT_LOOKED_AT}",
+        f"Looked at for this: rows, weights, overlap and intervals. {TESTED if tested else NOT_LOOKED_AT}",
     ]
 
 

@@ -73,6 +73,7 @@ def contents(
         "answers": answer_columns(model, control),
         "labels": [words.treatment(label) for label in model.arms_],
         "outcome": words.outcome,
+        "measured": words.measured,
         "unit": words.unit,
         "risk": findings.binary,
         "lowerIsBetter": words.lower_is_better,
@@ -86,7 +87,7 @@ def contents(
     }
     return {
         **shared,
-        "advice": advised(arms, model.effect_.shortages(), model.randomisation_),
+        "advice": advised(arms, model.effect_.shortages(), model.randomisation_, tested=evidence is not None),
         "answers": answers(findings, words),
         "arm_alpha": arm_alpha,
         "arms": arms,

@@ -52,5 +52,6 @@ class Words:
 
     @property
     def measured(self) -> str:
-        """The outcome with its unit."""
-        return f"{self.outcome} ({self.unit})" if self.unit else self.outcome
+        """The outcome with its unit, unless its name already has it."""
+        named = self.unit.lower() in self.outcome.lower().split()
+        return f"{self.outcome} ({self.unit})" if self.unit and not named else self.outcome

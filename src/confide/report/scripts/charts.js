@@ -49,7 +49,7 @@ function drawEffects() {
     marginLeft: 56,
     marginBottom: 44,
     x: { label: "rows, by predicted effect →", labelOffset: 40, domain: [0.5, Math.max(1.5, rows.length + 0.5)], ticks: 5, tickFormat: (value) => (Number.isInteger(value) ? whole.format(value) : "") },
-    y: { label: `↑ effect on ${short(data.outcome, 40)}${unit}`, domain, grid: true, tickFormat: Math.max(...domain.map(Math.abs)) < 1e5 ? undefined : "~s" },
+    y: { label: `↑ effect on ${short(data.measured, 50)}`, domain, grid: true, tickFormat: Math.max(...domain.map(Math.abs)) < 1e5 ? undefined : "~s" },
     marks: [
       one
         ? Plot.ruleX(groups, { x: "rank", y1: (each) => cut(each.lower), y2: (each) => cut(each.upper), stroke: colour, strokeWidth: Math.max(1, Math.min(4, (0.35 * width) / (steps || 1))), strokeOpacity: 0.45 })

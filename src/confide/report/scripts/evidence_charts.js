@@ -73,8 +73,10 @@ function drawAverages() {
   for (const [low, middle, high] of [...known.map((each) => [each.low, each.effect, each.high]), ...alone.map((each) => [each.unadjusted_low, each.unadjusted, each.unadjusted_high])]) {
     ends.push(...(high - low <= usual ? [low, high] : [middle]));
   }
-  const [least, most] = d3.extent(ends);
-  const margin = 0.06 * (most - least || 1);
+  // Room for the words beside 0.
+  const [first, last] = d3.extent(ends);
+  const [least, most] = [Math.min(first, -0.16 * (last - first || 1)), Math.max(last, 0.16 * (last - first || 1))];
+  const margin = 0.04 * (most - least);
   draw(box, (width) => {
     const wide = width >= 520;
     const longest = Math.max(...rows.map((each) => each.name.length));
@@ -101,7 +103,7 @@ function drawAverages() {
     };
   });
 }
-const effectOn = () => (data.risk ? `change of the risk of ${short(data.outcome, 30)}, percentage points` : `change of ${short(data.outcome, 30)}${unit}`);
+const effectOn = () => (data.risk ? `change of the risk of ${short(data.outcome, 30)}, percentage points` : `change of ${short(data.measured, 40)}`);
 
 // Love plot: the covariates that differ most, each comparison with its own sign.
 const MOST_COVARIATES = 30;
