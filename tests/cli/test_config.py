@@ -42,6 +42,14 @@ EVERY = {
     "report": "r.html",
     "participants": "own.csv",
     "lower-is-better": True,
+    "outcome-label": "days in hospital",
+    "unit": "days",
+    "treatment-label": ["drug=the drug"],
+    "by": ["sex", "age > 70"],
+    "above": 3.0,
+    "below": 5.0,
+    "fdr": 0.2,
+    "under": "drug",
     "control": "placebo",
     "outcome-values": "0,1",
     "outcome-range": "0,100",
@@ -95,7 +103,7 @@ def test_every_option_is_a_key_or_is_excluded_by_name():
 
 
 def test_every_option_comes_back_from_the_file_that_was_saved(confide):
-    values = EVERY
+    values = {key: value for key, value in EVERY.items() if key != "below"}  # one of the two
     status, out, err = confide("run", *as_arguments(values), "--save-config", "a.toml")
     assert (status, err) == (0, "")
     found = tomllib.loads(Path("a.toml").read_text(encoding="utf-8"))
@@ -151,6 +159,10 @@ def test_saving_reads_no_table_and_replaces_no_file(confide, files):
         (["--side", "left"], "left"),
         (["--outcome-values", "no"], "must be numbers"),
         (["--method", "wcp", "--group", "sex"], "wcp"),
+        (["--above", "3", "--below", "5"], "give --above or --below, and one of them."),
+        (["--fdr", "0.2"], "--fdr is for choosing people: give --above or --below too."),
+        (["--above", "3", "--fdr", "2"], "fdr must lie strictly between 0 and 1, got 2"),
+        (["--treatment-label", "drug"], "--treatment-label 'drug' must be a label, = and a name, such as 1=coupon."),
     ],
 )
 def test_what_a_fit_would_refuse_is_not_declared(confide, arguments, message):

@@ -27,8 +27,8 @@ def test_run_writes_a_report(folder, confide):
     assert "Report: report.html, to be opened in a browser." in out
     assert names(folder) == ["new.csv", "obs.csv", "out.csv", "report.html", "trial.csv"]
     page = (folder / "report.html").read_text(encoding="utf-8")
-    assert "<title>Intervals for 30 individuals</title>" in page
-    assert "takes a <strong>smaller</strong>" in page
+    assert "<title>Does placebo instead of drug change y for people like these?</title>" in page
+    assert "takes a <strong>smaller</strong> y" in page
     for name in ("naive", "wcp"):
         assert f'<th scope="row">{name}' in page
     assert '<th scope="col" class="n">p-value</th>' in page
@@ -51,7 +51,8 @@ def test_a_report_on_a_saved_model(folder, confide, model):
     assert "Effect of drug against placebo: its interval is" in out
     before = (folder / "new.html").read_text(encoding="utf-8")
     assert "Not measured: a saved model does not contain the tables" in before
-    assert "<strong>transfer-centred</strong> at α = 0.4" in before
+    assert "transfer-centred at α = 0.4" in before
+    assert "The average effect is not worked out." in before
     status, out, err = confide("report", model, "--predict", "new.csv", *STUDY, "--out", "new.html", "--json")
     assert (status, err) == (0, "")
     record = json.loads(out)
@@ -59,8 +60,60 @@ def test_a_report_on_a_saved_model(folder, confide, model):
     assert json.loads(out)["answered"]["rows"] == 30
     after = (folder / "new.html").read_text(encoding="utf-8")
     assert "Not measured" not in after
+    assert "Not counted: the model was fitted on other rows than these" in after  # the tables are not its own
     assert "this report’s method</small>" in after
     assert names(folder) == ["model.confide", "new.csv", "new.html", "obs.csv", "trial.csv"]
+
+
+@pytest.mark.usefixtures("two_methods")
+@pytest.mark.slow
+def test_names_groups_and_choices(folder, confide):
+    """In a run, and for a saved model with and without the tables; the hash is that of the run."""
+    named = ["--outcome-label", "days in hospital", "--unit", "nights", "--treatment-label", "drug=the drug"]
+    asked = [*named, "--above", "2", "--under", "placebo", "--fdr", "0.3", "--lower-is-better"]
+    groups = ["--by", "age > 50", "--by", "smoker"]
+    quick = ["--method", "transfer", "--base", "ridge"]
+    run = ["run", *STUDY, *quick, "--predict", "new.csv", "--out", "out.csv", "--save", "model.confide"]
+    assert confide(*run, "--report", "report.html", *asked, *groups)[0] == 0
+    report = ["report", "model.confide", "--predict", "new.csv", "--out", "again.html"]
+    assert confide(*report, *asked, *groups, *STUDY)[0] == 0
+    question = "Does placebo instead of the drug change days in hospital (nights) for people like these?"
+    for name in ("report.html", "again.html"):
+        page = (folder / name).read_text(encoding="utf-8")
+        assert f"<h1>{question}</h1>" in page
+        assert '<th scope="row">age &gt; 50</th>' in page
+        assert '<th scope="row">smoker = ' in page
+        assert "People whose days in hospital under placebo will be above 2 nights; on average at most 30 %" in page
+        assert "SHA-256 of the options that decide the answers" in page
+    assert confide(*report, *asked)[0] == 0
+    page = (folder / "again.html").read_text(encoding="utf-8")
+    assert f"<h1>{question}</h1>" in page
+    assert "The average effect is not worked out." in page
+    assert "on average at most 30 %" in page
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--by", "age > 50"], "--by is for --observational and --trial; give them too."),
+        (["--treatment-label", "drg=the drug"], "a name is given to treatment 'drg', which is unknown"),
+        (["--above", "1", "--under", "magic"], "treatment 'magic' is unknown"),
+        (["--above", "1", "--below", "2"], "give --above or --below, and one of them."),
+        (["--under", "drug"], "--under is for choosing people"),
+    ],
+)
+def test_options_of_the_page_that_cannot_be_are_one_line(folder, confide, model, options, message):
+    status, out, err = confide("report", model, "--predict", "new.csv", "--out", "report.html", *options)
+    assert (status, out) == (2, "")
+    assert message in err
+    assert "report.html" not in names(folder)
+
+
+def test_options_of_the_page_need_one(confide, folder):
+    status, _, err = confide("run", *STUDY, "--predict", "new.csv", "--out", "out.csv", "--unit", "days")
+    assert status == 2
+    assert "--unit is for a report: give --report." in err
+    assert "out.csv" not in names(folder)
 
 
 def test_a_report_without_a_name_leaves_the_one_of_run_alone(folder, confide, model, monkeypatch):

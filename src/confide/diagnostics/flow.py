@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from confide.exceptions import RefusalError
+
 if TYPE_CHECKING:
     from confide.conformal.quantile import Calibration
     from confide.data.study import Study
@@ -73,7 +75,9 @@ def row_flow(model: CounterfactualIntervals, study: Study, answered: int | None 
         label: dict(zip((OBSERVATIONAL, TRIAL), each.counts, strict=True)) for label, each in model.samples_.items()
     }
     if counts != fitted:
-        raise ValueError(f"the model was fitted on other rows than these: {fitted}, got {counts}. Give its own study.")
+        raise RefusalError(
+            f"the model was fitted on other rows than these: {fitted}, got {counts}. Give its own study."
+        )
     found = [record for label, arm in model.arms_.items() for record in _of_arm(label, arm, study)]
     return found if answered is None else [*found, RowFlow(ANSWERED, None, NEW, int(answered))]
 

@@ -120,7 +120,7 @@ class Findings:
             else:
                 columns = [*([] if model.groups is None else [model.groups]), *by]
                 ask("averages", lambda: {pair: _averages(model, study, pair, columns) for pair in pairs})
-                found["flow"] = row_flow(model, study, individuals.counted.rows)
+                ask("flow", lambda: row_flow(model, study, individuals.counted.rows))
                 found["balance"] = balance(study, individuals.X, control=pairs[0][1])
             if model.side_ == "both":
                 curves = {
