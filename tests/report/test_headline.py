@@ -59,7 +59,7 @@ def test_the_sentences_have_names_units_and_what_the_table_adds():
     told = "The large table makes the interval 67 % narrower, and cannot bias it; from the trial alone it is "
     assert found.more == [f"{told}−4.0 to −0.7 days."]
     assert question(findings(record), words) == (
-        "Does the drug instead of placebo change days in hospital (days) for people like these?"
+        "Does the drug instead of placebo change days in hospital for people like these?"
     )
 
 

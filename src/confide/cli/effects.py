@@ -44,7 +44,10 @@ def effects(
     treatment: Treatment,
     outcome: Outcome,
     by: Annotated[
-        list[str] | None, typer.Option(help="Covariate that makes groups; repeatable, and then crossed.")
+        list[str] | None,
+        typer.Option(
+            help="Covariate, or comparison such as 'age > 70', that makes groups; repeatable, and then crossed."
+        ),
     ] = None,
     method: Method = None,
     base: Base = None,

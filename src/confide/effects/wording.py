@@ -43,10 +43,12 @@ def average_in_words(
     unit: str = "",
     scale: float = 1.0,
     minus: str = "-",
+    as_wide: bool = False,
 ) -> str:
     """Return what an average effect is among people like the trial's, in a sentence.
 
     ``unit`` follows the number, and ``scale`` multiplies it: 100 for differences of risks in percentage points.
+    ``as_wide``: as many decimals as the interval's width deserves, in place of three digits.
     """
     who = "among people like the trial's"
     if not isfinite(record.low):
@@ -54,7 +56,7 @@ def average_in_words(
     units = f" {unit}" if unit else ""
     level = f"{100 * (1 - record.alpha):.10g} % interval"
     ends = [scale * record.low, scale * record.high]
-    decimals = decimals_of(*ends)
+    decimals = decimals_of(*ends) if as_wide else None
     if record.low <= 0 <= record.high:
         span = " to ".join(plain(end, minus, decimals=decimals) for end in ends)
         by = plain(scale * record.effect, minus, "+", decimals)

@@ -98,7 +98,7 @@ def _answer(pair: tuple[Label, Label], records: list[AverageEffect], findings: F
     outcome = f"the risk of {words.outcome}" if findings.binary else words.outcome
     unit, scale = ("percentage points", 100.0) if findings.binary else (words.unit, 1.0)
     text = average_in_words(
-        first, treated=treated, control=control, outcome=outcome, unit=unit, scale=scale, minus=MINUS
+        first, treated=treated, control=control, outcome=outcome, unit=unit, scale=scale, minus=MINUS, as_wide=True
     )
     verdict, tone = _verdict(first, words, treated if len(findings.pairs) > 1 else "")
     more = [*_needed(first, words), *_sharper(first, f" {unit}" if unit else "", scale), *_by_group(records)]
