@@ -59,7 +59,7 @@ def test_the_question_and_the_answer_come_first(look, page, model, study):
     bottom = seen.page.evaluate("document.querySelector('.tiles').getBoundingClientRect().top")
     assert bottom < 900  # on the first screen
     names = seen.page.eval_on_selector_all(
-        "header, main > *, footer", "all => all.map(each => each.id || each.localName)"
+        "header, main section, main > h2, footer", "all => all.map(each => each.id || each.localName)"
     )
     order = ["header", "people", "evidence", "trust", "coverage", "assumptions", "tipping", "correlation", "promise"]
     assert [name for name in names if name in order] == order
