@@ -203,7 +203,7 @@ def test_a_filter_that_is_not_understood_is_not_applied(look, page, asked, told)
 def test_examples_of_filters_can_be_clicked(look, page):
     seen = look(page)
     seen.page.click("#filter-help button:last-child")
-    seen.page.wait_for_function("document.getElementById('status').textContent.includes(' where age > ')")
+    seen.page.wait_for_function("() => document.getElementById('status').textContent.includes(' where age > ')")
     assert 0 < seen.shown() < 400
 
 

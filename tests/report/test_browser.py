@@ -79,7 +79,7 @@ def test_it_renders(look, whole, model, new):
     # Averages, effects, balance, worth, overlap, and two over correlations; those of methods when they are opened.
     assert len(seen.page.query_selector_all(".chart svg")) == 7
     seen.page.click("#methods summary")
-    seen.page.wait_for_function("document.querySelectorAll('.chart svg').length === 9")
+    seen.page.wait_for_function("() => document.querySelectorAll('.chart svg').length === 9")
     found = expected(model, new, 0.2)
     assert seen.cells("effect")[0] == f"{found['effect_placebo_vs_drug'][0]:.3f}".replace("-", "−")
     ends = (f"{found[f'effect_placebo_vs_drug_{end}'][0]:.3f}".replace("-", "−") for end in ("lower", "upper"))
