@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.model_selection import train_test_split
 
+from confide.base.cache import Fits, sharing_fits
 from confide.data.splits import one_of_each, split_places
 from confide.diagnostics.coverage import Coverage, coverage_report
 from confide.diagnostics.weights import calibration_weights
@@ -171,14 +172,19 @@ def compare(
     ``by`` names columns for coverage by group, as in `coverage_report`; only models with these ``groups`` promise their
     level there. Known probabilities of the held-out rows' treatments are used. A method that cannot be fitted on these
     rows (`RefusalError`) is reported so; any other error is raised.
+
+    Models that several methods learn from the same rows are fitted once: the results are those of separate fits.
     """
+    fits: Fits = {}
     for name in names:
         own = (models or {}).get(name)
         model = CounterfactualIntervals(name) if own is None else clone(own)
         if not isinstance(model.method, str):
             model.method.set_params(alpha=None, random_state=None)
         model.set_params(alpha=alpha, random_state=seed)
-        with warnings.catch_warnings():
+        if model.effect == "bonferroni":
+            model.set_params(arm_alpha=alpha)  # effects are not asked for: nothing is fitted at another level
+        with sharing_fits(fits), warnings.catch_warnings():
             warnings.simplefilter("ignore", InfiniteIntervalWarning)  # the table counts them
             warnings.simplefilter("ignore", TrialAloneWarning)
             try:

@@ -11,13 +11,21 @@ import joblib
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_shared: ContextVar[dict[str, Any] | None] = ContextVar("_shared", default=None)
+# Fitted models, by a hash of the unfitted model and of what it was fitted on.
+Fits = dict[str, Any]
+
+_shared: ContextVar[Fits | None] = ContextVar("_shared", default=None)
 
 
 @contextmanager
-def sharing_fits() -> Iterator[None]:
-    """Cache fits inside the block: equal models on equal rows are fitted once. For many methods on the same data."""
-    token = _shared.set({})
+def sharing_fits(fits: Fits | None = None) -> Iterator[None]:
+    """Cache fits inside the block: equal models on equal rows are fitted once. For many methods on the same data.
+
+    Inside another such block, that one's cache is used. ``fits`` is a cache to go on with, for work that is interrupted
+    between blocks, as a generator's is.
+    """
+    outer = _shared.get()
+    token = _shared.set(({} if fits is None else fits) if outer is None else outer)
     try:
         yield
     finally:

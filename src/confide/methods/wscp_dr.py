@@ -165,7 +165,8 @@ class WSCPDR(ArmEstimator):
     def _at(self, alpha: Level) -> Self:
         """Return a copy at another level: the base model and the ratio are kept, the ends are regressed again."""
         other = super()._at(alpha)
-        other._second_stage()
+        if check_alpha(alpha) != check_alpha(self.alpha_):
+            other._second_stage()
         return other
 
     def _move(self, old: Level, alpha: Level) -> None:
