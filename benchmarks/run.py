@@ -35,6 +35,7 @@ BENCHMARKS = (
     "recommend",
     "paper_methods",
     "threads",
+    "commands",
 )
 PACKAGES = ("confide", "numpy", "scipy", "scikit-learn", "crepes", "mapie", "densratio", "scikit-surprise")
 

@@ -1,15 +1,21 @@
 """Every method on held-out rows of a trial: the same rows for all, none of them seen."""
 
+from collections import Counter
+
+import joblib
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.linear_model import LinearRegression
 
-from confide import METHODS, WSCPDR, WTCPDR, CounterfactualIntervals, Study
+from confide import METHODS, WSCPDR, WTCPDR, CounterfactualIntervals, Study, stack
 from confide import compare as held_out
+from confide.base import cache
+from confide.base.cache import sharing_fits
 from confide.compare import HELD_OUT, compare, compare_on_held_out, held_out_rows, hold_out, on_held_out
 from confide.diagnostics import coverage_report
+from confide.models.interval_ends import IntervalEnds
 from helpers import study_arrays
 from tables import people
 
@@ -90,11 +96,69 @@ def test_the_promise_is_that_of_the_parameters(name, estimator, promise):
     assert str(found.promise) == promise
 
 
-def test_tables_are_compared_as_arrays_are():
-    from confide import stack
+def tables(n=200, m=100):
+    """Return a study of two tables with text, dates and gaps."""
+    return stack(*(people(rows, seed).drop_columns(["who"]) for seed, rows in enumerate((n, m))))
 
-    tables = (people(n, seed).drop_columns(["who"]) for n, seed in ((200, 0), (100, 1)))
-    (found,) = compare_on_held_out(stack(*tables), alpha=0.1, seed=0, names=["transfer"])
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::confide.exceptions.InfiniteIntervalWarning")
+def test_shared_models_give_to_the_last_bit_what_separate_fits_give():
+    kept, test = hold_out(tables(300, 120), 0)
+    for found in compare(kept, test, 0.2, 0):
+        alone = CounterfactualIntervals(found.method, alpha=0.2, random_state=0).fit(kept)
+        assert found.arms == coverage_report(alone, test.X, test.y, test.treatment), found.method
+
+
+@pytest.mark.slow
+def test_models_of_the_large_table_are_learnt_once_for_all_methods(monkeypatch):
+    """Per arm 8 fits on observational rows, for all 14 methods; one more and 4 pairs of ends are learnt from the trial."""
+    kept, test = hold_out(tables(300, 120), 0)
+    fits, rows, real = {}, {}, joblib.hash
+
+    def remembered(fit):
+        key = real(fit)
+        rows[key] = type(fit[0]).__name__, [len(each) for each in fit[1]]
+        return key
+
+    monkeypatch.setattr(cache.joblib, "hash", remembered)
+    with sharing_fits(fits):
+        assert [each.refused for each in compare(kept, test, 0.2, 0)] == [None] * len(METHODS)
+    arms = len(kept.arms)
+    most = max(int((kept.trial & (kept.treatment == label)).sum()) for label in kept.arms)
+    large = Counter(name for name, counts in (rows[key] for key in fits) if counts[-1] > most)
+    assert large == {"Learner": 3 * arms, "ClassifierRatio": 3 * arms, "PropensityRatio": arms, "NaiveBayesRatio": arms}
+    assert large.total() <= 10 * arms
+    assert len(fits) - large.total() <= 9 * arms
+
+
+def test_a_model_that_was_fitted_before_is_shared_with_its_comparison(monkeypatch):
+    """Rows held out are the trial's: what is learnt from the large table alone is the same, and is not learnt again."""
+    whole = tables()
+    learnt = []
+    real = LinearRegression.fit
+    monkeypatch.setattr(LinearRegression, "fit", lambda model, X, y: (learnt.append(len(y)), real(model, X, y))[1])
+    model = CounterfactualIntervals("transfer", base="linear", random_state=0)
+    with sharing_fits():
+        model.fit(whole)
+        separate = list(learnt)
+        found = on_held_out(model, whole, 0)
+    assert learnt == separate == [int((~whole.trial & (whole.treatment == label)).sum()) for label in whole.arms]
+    assert found == on_held_out(model, whole, 0)
+    assert len(learnt) == 2 * len(separate)
+
+
+def test_no_effect_is_fitted_for_a_comparison(monkeypatch):
+    learnt = []
+    real = IntervalEnds.fit
+    monkeypatch.setattr(IntervalEnds, "fit", lambda ends, *args: (learnt.append(ends), real(ends, *args))[1])
+    arm = WSCPDR(base="linear", second_stage=LinearRegression())
+    (found,) = compare(*hold_out(study(), 0), 0.2, 0, ["two"], {"two": CounterfactualIntervals(arm)})
+    assert len(learnt) == len(found.arms) == 2
+
+
+def test_tables_are_compared_as_arrays_are():
+    (found,) = compare_on_held_out(tables(), alpha=0.1, seed=0, names=["transfer"])
     assert [arm.treatment for arm in found.arms] == ["drug", "placebo"]
     assert all(arm.coverage > 0.5 for arm in found.arms)
 

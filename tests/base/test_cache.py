@@ -18,3 +18,19 @@ def test_equal_models_on_equal_rows_are_fitted_once_while_fits_are_shared():
     assert one is same
     assert all(one is not other for other in others)
     assert learn(LinearRegression(), rows, 0) is not one
+
+
+def test_a_block_inside_another_uses_its_fits_and_a_cache_outlives_its_blocks():
+    rng = np.random.default_rng(0)
+    rows = Rows(rng.standard_normal((50, 2)), rng.standard_normal(50))
+    fits = {}
+    with sharing_fits():
+        one = learn(LinearRegression(), rows, 0)
+        with sharing_fits(fits):
+            assert learn(LinearRegression(), rows, 0) is one
+    assert not fits
+    with sharing_fits(fits):
+        other = learn(LinearRegression(), rows, 0)
+    with sharing_fits(fits):
+        assert learn(LinearRegression(), rows, 0) is other
+    assert other is not one

@@ -1,10 +1,14 @@
 """What the commands say when they are done."""
 
 import io
+import time
+from contextlib import contextmanager
 
 import pytest
 
-from confide.cli.console import print_answered
+from confide.base.progress import part
+from confide.cli import console
+from confide.cli.console import print_answered, time_taken, told_in_lines, waiting
 from confide.predict.batches import Answered
 
 
@@ -30,3 +34,49 @@ def test_rows_are_counted_in_words(answered, told):
     screen = io.StringIO()
     print_answered(answered, "a.csv", screen)
     assert screen.getvalue() == told
+
+
+@pytest.mark.parametrize(
+    ("taken", "told"),
+    [
+        ((7.4, 0, 1.0), "7 s so far"),
+        ((30, 0.25, 1.0), "30 s so far, about 1 min 30 s left"),
+        ((61, 3, 14), "3 of 14, 1 min 1 s so far, about 3 min 44 s left"),
+        ((5, 65_536, None), "65,536, 5 s so far"),
+        ((7300, 0.5, 1.0), "2 h 1 min so far, about 2 h 1 min left"),
+    ],
+)
+def test_time_taken_and_time_left_are_told(taken, told):
+    assert time_taken(*taken) == told
+
+
+def test_long_work_says_off_a_terminal_how_long_it_takes(capsys):
+    with told_in_lines("methods", 4, after=0.01) as tell:
+        tell(1)
+        time.sleep(0.1)
+    lines = capsys.readouterr().err.splitlines()
+    assert lines
+    assert set(lines) == {"methods: 1 of 4, 0 s so far, about 0 s left"}
+
+
+def test_short_work_says_nothing(capsys):
+    with told_in_lines("methods", 4) as tell:
+        tell(1)
+    with waiting("reading"):
+        pass
+    assert capsys.readouterr().err == ""
+
+
+def test_waiting_hears_of_parts_that_are_done(monkeypatch):
+    heard = []
+
+    @contextmanager
+    def shown(_what, _total):
+        yield heard.append
+
+    monkeypatch.setattr(console, "_shown", shown)
+    with waiting("fitting"), part(1, 2):
+        for number in range(2):
+            with part(number, 2):
+                pass
+    assert heard == [0.75, 1.0, 1.0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -167,7 +168,10 @@ def run(
         raise typer.BadParameter("--participants reads the trial's file twice: name a file, not standard input.")
     check_one_standard_input(*inputs)
     dialect = dialect_of(sep, decimal, encoding)
-    with notes():
+    from confide.base.cache import sharing_fits
+
+    # What the report measures learns the same from the large table as the model does.
+    with notes(), sharing_fits() if report is not None else nullcontext():
         kept = Kept(train_rows, memory, seed)
         study = read_tables(
             observational, trial, treatment, outcome, id, category, dialect, predict, covariates, whom, kept

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import threading
+import time
 import warnings
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -12,6 +14,11 @@ import typer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+
+# Off a terminal, work that takes more than so many seconds says so in a line, then after pauses that double up to a
+# minute.
+LONG = 5.0
+LONGEST_PAUSE = 60.0
 
 
 def check_outputs(
@@ -135,32 +142,90 @@ def notes() -> Iterator[None]:
 
 @contextmanager
 def waiting(what: str) -> Iterator[None]:
-    """Show on a terminal what is being computed."""
-    from confide.cli.text import console
+    """Show what is being computed, for how long already and, where its parts are told, about how long still."""
+    from confide.base.progress import listening
 
-    errors = console(error=True)
-    if not errors.is_terminal:
-        yield
-        return
-    with errors.status(what):
+    with _shown(what, 1.0) as tell, listening(tell):
         yield
 
 
 @contextmanager
 def progress(what: str, total: int | None) -> Iterator[Callable[[int], None]]:
-    """Yield a function that advances a progress bar on stderr; silent if that is not a terminal."""
-    from rich.progress import MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+    """Yield a function that counts what is done; how long it has taken is shown, and about how long it still will."""
+    done = 0
 
+    def advance(count: int) -> None:
+        nonlocal done
+        done += count
+        tell(done)
+
+    with _shown(what, total) as tell:
+        yield advance
+
+
+@contextmanager
+def _shown(what: str, total: float | None) -> Iterator[Callable[[float], None]]:
+    """Yield a function to be told how much is done: a line that moves on a terminal, lines from time to time off it."""
     from confide.cli.text import console
 
     errors = console(error=True)
-    if not errors.is_terminal:  # a bar that is disabled still ends in an empty line in older versions of rich
-        yield lambda _: None
+    if not errors.is_terminal:
+        with told_in_lines(what, total) as tell:
+            yield tell
         return
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=errors, transient=True) as bar:
+    from rich.progress import MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import TimeRemainingColumn as Remaining
+
+    counts = (MofNCompleteColumn(),) if total != 1 else ()
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), *counts, TimeElapsedColumn(), Remaining())
+    # The speed is that of all of the work: its parts are few.
+    with Progress(*columns, console=errors, transient=True, speed_estimate_period=float("inf")) as bar:
         task = bar.add_task(what, total=total)
-        yield lambda count: bar.advance(task, count)
+        yield lambda done: bar.update(task, completed=done)
+
+
+@contextmanager
+def told_in_lines(what: str, total: float | None, after: float = LONG) -> Iterator[Callable[[float], None]]:
+    """Yield a function to be told how much is done; from a few seconds on, print now and then how long it takes."""
+    began, done, ended = time.monotonic(), 0.0, threading.Event()
+
+    def tell(now: float) -> None:
+        nonlocal done
+        done = now
+
+    def print_lines() -> None:
+        pause = after
+        while not ended.wait(pause):
+            pause = min(2 * pause, LONGEST_PAUSE)
+            typer.echo(f"{what}: {time_taken(time.monotonic() - began, done, total)}", err=True)
+
+    lines = threading.Thread(target=print_lines, daemon=True)
+    lines.start()
+    try:
+        yield tell
+    finally:
+        ended.set()
+        lines.join()
+
+
+def time_taken(elapsed: float, done: float, total: float | None) -> str:
+    """Return how long work has taken and, if some of a known total is done, about how long it still will."""
+    counted = (
+        f"{done:,.0f} of {total:,.0f}, " if total not in (None, 1.0) else f"{done:,.0f}, " if total is None else ""
+    )
+    said = f"{counted}{_duration(elapsed)} so far"
+    if total is None or not done:
+        return said
+    return f"{said}, about {_duration(elapsed * (total - done) / done)} left"
+
+
+def _duration(seconds: float) -> str:
+    """Return a duration in seconds, in minutes and seconds, or in hours and minutes."""
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    large, small = divmod(whole, 60) if whole < 3600 else divmod(whole // 60, 60)
+    return f"{large} min {small} s" if whole < 3600 else f"{large} h {small} min"
 
 
 def print_json(value: Any) -> None:

@@ -193,7 +193,7 @@ def fitted(
     **parameters: Any,
 ) -> CounterfactualIntervals:
     """Return a model fitted on the study; ``parameters`` as in `unfitted`."""
-    with waiting("fitting"):
+    with waiting(f"fitting on {len(study):,} rows with {study.X.shape[1]} covariates"):
         model = unfitted(method, alpha, seed, whom, **parameters)
         model.set_params(control=_label(control, study))
         return model.fit(study)

@@ -213,17 +213,20 @@ class ArmLearner(RegressorMixin, BaseEstimator, ABC):
         others: int = 0,  # noqa: ARG002
         cluster: Places | None = None,
     ) -> Booleans:
-        """Return a mask of the arm's rows that are not used for calibration; it depends on sources and seed only.
+        """Return a mask of the arm's rows for preprocessing before the arm, such as an encoder, to be fitted on.
 
-        Preprocessing before the arm, such as an encoder, must be fitted on these rows only. ``random_state`` must be a
-        number, or `fit` would draw another split. ``others`` is the number of other arms' observational rows,
-        ``cluster`` the cluster of each trial row, if rows are not independent.
+        They are not used for calibration, and depend on sources and seed only. Where observational rows are among
+        them, no trial rows are: methods that learn from the same observational rows then see the same columns, and can
+        share their models. ``random_state`` must be a number, or `fit` would draw another split. ``others`` is the
+        number of other arms' observational rows, ``cluster`` the cluster of each trial row, if rows are not
+        independent.
         """
         trial = check_trial(trial)
         if len(trial) < LEAST_ROWS:
             raise RefusalError(f"an arm needs at least {LEAST_ROWS} rows, got n_samples={len(trial)}.")
         self._check_needed(trial)
-        return self._parts(self._learns_from(int((~trial).sum())), trial, cluster)
+        parts = self._learns_from(int((~trial).sum()))
+        return self._parts(tuple(part for part in parts if part.startswith("obs")) or parts, trial, cluster)
 
     def _fitting_rows(self, trial: Booleans, cluster: Places | None = None) -> Booleans:
         """Return a mask of the arm's rows that something is fitted on; other arguments as in `_learning_rows`."""

@@ -15,6 +15,7 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from confide.base.parameters import alike
+from confide.base.progress import part
 from confide.base.validation import examples, suggest
 from confide.conformal.marks import Marks
 from confide.conformal.quantile import check_alpha
@@ -150,7 +151,7 @@ def fit_arm(
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
         warnings.simplefilter("ignore", InfiniteIntervalWarning)  # the caller warns once for all arms
-        with _naming(label, study):
+        with part(study.arms.index(label), len(study.arms)), _naming(label, study):
             fitted: ArmEstimator = clone(arm).fit(
                 encoded[rows],
                 study.y[rows],

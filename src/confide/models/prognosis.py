@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from confide.base.cache import fit_once
+from confide.base.progress import part
 from confide.models.auto import AutoRegressor
 from confide.models.base_model import learn
 from confide.models.fitting import seeded
@@ -75,15 +76,17 @@ def learn_prognosis(base: Regressor | str | None, rows: Rows, seed: int) -> Prog
     σ̂ is the exponential of a regression of log(|error| + δ): a few large errors do not rule it, as they rule a
     regression of |error|. The tails are quantiles of the errors in units of σ̂, at 5 and 95 % whatever the level.
     """
-    model = learn(base, rows, seed)
-    places, predicted = held_out(model, rows, seed)
+    with part(0, 2):
+        model = learn(base, rows, seed)
+        places, predicted = held_out(model, rows, seed)
     errors = rows.y[places] - predicted
     sizes = np.abs(errors)
     typical = float(np.median(sizes)) if len(places) >= LEAST_ROWS else 0.0
     if not typical > 0:
         return Prognosis(model)
     X = rows.X[places]
-    size = fit_once(prepared(seeded(AutoRegressor(), seed)), X, np.log(sizes + FLOOR * typical))
+    with part(1, 2):
+        size = fit_once(prepared(seeded(AutoRegressor(), seed)), X, np.log(sizes + FLOOR * typical))
     logarithms = size.predict(X)
     centre = float(logarithms.mean())
     below, above = np.quantile(errors / np.exp(logarithms - centre), [TAIL, 1 - TAIL])

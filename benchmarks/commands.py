@@ -1,0 +1,123 @@
+"""Commands on tables like a registry's: CPU seconds, what of them is models, and one command over another.
+
+*Models* are fits and predictions of all models, the classifiers and regressions of the diagnostics among them; *its own
+models* are those that the default learns from the large table. All else is Python's start, reading, deciding what
+columns hold, encoding, stacking, calibrating and writing. `python benchmarks/commands.py` alone prints the table of
+docs/scale.md instead, for the rows and columns that it is given.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path
+
+from confide.base.threads import environment, wait_passively
+from registries import write_registry
+from timing import require, tell
+
+REGISTRY = {"rows": 20_000, "columns": 30}
+LOG = {"rows": 200_000, "columns": 10, "arms": 3, "trial_rows": 1500, "suffix": "parquet"}
+LARGE = {"rows": 100_000, "columns": 10}
+COMMANDS = ("run", "diagnose", "compare", "run --report")
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        run, report = (told(folder, words, **REGISTRY) for words in ("run", "run --report"))
+        require("  run over the training of its own models", run["total"] / run["own models"], 1.5, "")
+        require("  run --report over run", report["total"] / run["total"], 3, "")
+        diagnose = told(folder, "diagnose", **LOG)
+        require("  diagnose", diagnose["total"], 30, "s of CPU")
+        for words in COMMANDS:
+            found = told(folder, words, **LARGE)
+            require(f"  {words}: share outside of models", found["outside"] / found["total"], 0.1, "")
+
+
+def told(folder, words, **table):
+    """Return the seconds of a command, and tell them."""
+    found = measured(folder, words, **table)
+    tell(f"{words}, {table['rows']:,} × {table['columns']}", found["total"], "s of CPU")
+    return found
+
+
+def measured(folder, words, **table):
+    """Return the CPU seconds of a command, of all models in it and of the default's own, and the rest."""
+    inside = Path(folder) / "-".join(map(str, table.values()))
+    if not inside.exists():
+        inside.mkdir()
+        write_registry(inside, **table)
+    suffix = table.get("suffix", "csv")
+    command, *report = words.split()
+    options = (
+        f"--observational {inside}/observational.{suffix} --trial {inside}/trial.{suffix} --treatment t --outcome y"
+    )
+    if command == "run":
+        options += f" --predict {inside}/new.{suffix} --out {inside}/out.csv"
+    options += f" --report {inside}/report.html" if report else ""
+    done = subprocess.run(
+        [sys.executable, __file__, "--watch", command, *options.split()],
+        check=True,
+        capture_output=True,
+        text=True,
+        env={**os.environ, **environment(1)},
+    )
+    found = json.loads(done.stderr.splitlines()[-1])
+    return {**found, "outside": found["total"] - found["models"]}
+
+
+def watch(words):
+    """Run a command in this process, and print its seconds as JSON."""
+    wait_passively()
+    from confide.cli.main import app
+    from confide.methods import prognostic
+    from confide.models.preprocessing import Learner
+
+    spent = Counter()
+    Learner.fit = timed(Learner.fit, "models", spent)
+    for name in ("predict", "predict_proba"):
+        vars(Learner)[name].fn = timed(vars(Learner)[name].fn, "models", spent)
+    prognostic.learn_prognosis = timed(prognostic.learn_prognosis, "own models", spent)
+    app(words, standalone_mode=False)
+    print(json.dumps({**spent, "total": time.process_time()}), file=sys.stderr)
+
+
+def timed(work, what, spent, inside=Counter()):  # noqa: B006  (how deep the calls are, over all of them)
+    """Return work that adds its CPU seconds, those of calls inside of it left out, to what was spent."""
+
+    def outer(*args, **params):
+        inside[what] += 1
+        began = time.process_time()
+        try:
+            return work(*args, **params)
+        finally:
+            inside[what] -= 1
+            if not inside[what]:
+                spent[what] += time.process_time() - began
+
+    return outer
+
+
+def table(sizes):
+    """Print the table of docs/scale.md."""
+    print("| command | rows × columns | CPU seconds | of them models | of them the default's own | outside of models |")
+    print("| --- | --- | --- | --- | --- | --- |")
+    with tempfile.TemporaryDirectory() as folder:
+        for rows, columns in sizes:
+            for words in COMMANDS:
+                found = measured(folder, words, rows=rows, columns=columns)
+                share = f"{found['outside'] / found['total']:.0%}"
+                seconds = " | ".join(f"{found.get(what, 0):.1f}" for what in ("total", "models", "own models"))
+                print(f"| `{words}` | {rows:,} × {columns} | {seconds} | {share} |", flush=True)
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["--watch"]:
+        watch(sys.argv[2:])
+    else:
+        table([tuple(map(int, size.split("x"))) for size in sys.argv[1:] or ["1000x10", "20000x30", "100000x10"]])
