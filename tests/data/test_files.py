@@ -280,6 +280,16 @@ def test_a_covariate_that_looks_like_an_identifier_is_told(tmp_path):
     assert "who" in study.X.column_names
 
 
+def test_parquet_files_may_hold_dictionaries(tmp_path):
+    paths = []
+    for seed in (1, 2):
+        table = people(30 + seed, seed).drop_columns(["who"])
+        place = table.column_names.index("town")
+        kept = table.set_column(place, "town", table["town"].combine_chunks().dictionary_encode())
+        paths.append(write(tmp_path / f"{seed}.parquet", kept))
+    assert kinds_of(read_study(*paths, "t", "y").X)["town"] == kinds.CATEGORIES
+
+
 @pytest.mark.parametrize("read", [read_file, carried])
 def test_line_breaks_in_fields_wherever_a_block_ends(tmp_path, monkeypatch, read):
     for module in (csv_files, files):

@@ -177,9 +177,9 @@ def _as_written(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 def _names_rows(column: pa.ChunkedArray) -> bool:
     """Return whether the column holds text or integers, with no value twice."""
-    if len(column) < MANY_ROWS or pc.count_distinct(column, "all").as_py() < len(column):
-        return False
     if not (kinds.is_text(column.type) or pa.types.is_integer(column.type)):
+        return False
+    if len(column) < MANY_ROWS or pc.count_distinct(column, "all").as_py() < len(column):
         return False
     measured = pc.match_substring_regex(_as_written(column), r"^[+-]?\d*[.,]\d|^[+-]?\d+[eE]|^\d{4}-\d{2}-\d{2}")
     return not pc.any(measured).as_py()

@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 # Rows that a fitted model keeps per source and arm, to classify the sources; and rows at which sets are computed.
 SAMPLE_ROWS = 2000
 ASKED_ROWS = 200
+# The sources are classified with so many observational rows per trial row, and no fewer than these if there are more.
+ROWS_PER_TRIAL_ROW = 4
+LEAST_OBSERVATIONAL = 1000
 
 
 @dataclass(frozen=True)
@@ -163,7 +166,8 @@ def diagnose(
 def _source_classification(sample: ArmSample, seed: int) -> dict[str, Any]:
     """Return how well a classifier separates the sources on held-out rows, with and without the outcome."""
     names = ("overlap", "log_loss", "log_loss_without_outcome", "log_loss_error")
-    sources = (sample.observational, sample.trial)
+    most = max(ROWS_PER_TRIAL_ROW * len(sample.trial), LEAST_OBSERVATIONAL)
+    sources = (sample.observational[np.arange(min(most, len(sample.observational)))], sample.trial)
     if min(len(rows) for rows in sources) < LEAST_ROWS:
         return dict.fromkeys(names)
     rows = np.concatenate([rows.joined() for rows in sources])
