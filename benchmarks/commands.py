@@ -17,7 +17,10 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from confide.base.threads import environment, wait_passively
+from confide.base.threads import environment
+from confide.cli.main import app
+from confide.methods import prognostic
+from confide.models.preprocessing import Learner
 from registries import write_registry
 from timing import require, tell
 
@@ -25,6 +28,8 @@ REGISTRY = {"rows": 20_000, "columns": 30}
 LOG = {"rows": 200_000, "columns": 10, "arms": 3, "trial_rows": 1500, "suffix": "parquet"}
 LARGE = {"rows": 100_000, "columns": 10}
 COMMANDS = ("run", "diagnose", "compare", "run --report")
+# How deep the calls are that are being timed.
+inside = Counter()
 
 
 def main():
@@ -48,19 +53,17 @@ def told(folder, words, **table):
 
 def measured(folder, words, **table):
     """Return the CPU seconds of a command, of all models in it and of the default's own, and the rest."""
-    inside = Path(folder) / "-".join(map(str, table.values()))
-    if not inside.exists():
-        inside.mkdir()
-        write_registry(inside, **table)
+    place = Path(folder) / "-".join(map(str, table.values()))
+    if not place.exists():
+        place.mkdir()
+        write_registry(place, **table)
     suffix = table.get("suffix", "csv")
     command, *report = words.split()
-    options = (
-        f"--observational {inside}/observational.{suffix} --trial {inside}/trial.{suffix} --treatment t --outcome y"
-    )
+    options = f"--observational {place}/observational.{suffix} --trial {place}/trial.{suffix} --treatment t --outcome y"
     if command == "run":
-        options += f" --predict {inside}/new.{suffix} --out {inside}/out.csv"
-    options += f" --report {inside}/report.html" if report else ""
-    done = subprocess.run(
+        options += f" --predict {place}/new.{suffix} --out {place}/out.csv"
+    options += f" --report {place}/report.html" if report else ""
+    done = subprocess.run(  # noqa: S603  (our own command)
         [sys.executable, __file__, "--watch", command, *options.split()],
         check=True,
         capture_output=True,
@@ -73,11 +76,6 @@ def measured(folder, words, **table):
 
 def watch(words):
     """Run a command in this process, and print its seconds as JSON."""
-    wait_passively()
-    from confide.cli.main import app
-    from confide.methods import prognostic
-    from confide.models.preprocessing import Learner
-
     spent = Counter()
     Learner.fit = timed(Learner.fit, "models", spent)
     for name in ("predict", "predict_proba"):
@@ -87,8 +85,8 @@ def watch(words):
     print(json.dumps({**spent, "total": time.process_time()}), file=sys.stderr)
 
 
-def timed(work, what, spent, inside=Counter()):  # noqa: B006  (how deep the calls are, over all of them)
-    """Return work that adds its CPU seconds, those of calls inside of it left out, to what was spent."""
+def timed(work, what, spent):
+    """Return work that adds its CPU seconds to what was spent; calls inside of others are not counted again."""
 
     def outer(*args, **params):
         inside[what] += 1

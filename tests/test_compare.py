@@ -112,7 +112,7 @@ def test_shared_models_give_to_the_last_bit_what_separate_fits_give():
 
 @pytest.mark.slow
 def test_models_of_the_large_table_are_learnt_once_for_all_methods(monkeypatch):
-    """Per arm 8 fits on observational rows, for all 14 methods; one more and 4 pairs of ends are learnt from the trial."""
+    """Per arm 8 fits on observational rows for all methods; one base and 4 pairs of ends learn from the trial alone."""
     kept, test = hold_out(tables(300, 120), 0)
     fits, rows, real = {}, {}, joblib.hash
 

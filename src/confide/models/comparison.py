@@ -105,20 +105,6 @@ def answered(candidate: Any, rows: Rows, learn: Places, held_out: Places, ask: A
         return model, ask(model, rows.X[held_out])
 
 
-def out_of_fold(
-    candidates: Mapping[str, Any], rows: Rows, folds: Iterable[Split], ask: Ask, losses: Losses
-) -> dict[str, tuple[Floats, Floats]]:
-    """Return, for each candidate, every row's answer by a model that has not seen the row, and its loss."""
-    folds = list(folds)
-    order = np.argsort(np.concatenate([held_out for _, held_out in folds]))
-    found = {}
-    for name, candidate in candidates.items():
-        parts = [answered(candidate, rows, learn, held_out, ask)[1] for learn, held_out in folds]
-        answers = np.concatenate(parts)[order]
-        found[name] = answers, losses(answers, rows.y)
-    return found
-
-
 def _weights(rows: Rows, places: Places) -> Floats:
     return np.ones(len(places)) if rows.weight is None else rows.weight[places]
 
