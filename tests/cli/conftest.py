@@ -36,7 +36,8 @@ def model(folder, saved):
 
 @pytest.fixture
 def confide(monkeypatch, capfd):
-    """Run a command in this process; return its status, output and errors."""
+    """Run a command in this process; return its status, output and errors, without lines on how long it takes."""
+    monkeypatch.setattr("confide.cli.console.LONG", 3600.0)
 
     def run(*arguments):
         monkeypatch.setattr(sys, "argv", ["confide", *map(str, arguments)])

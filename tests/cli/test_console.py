@@ -50,8 +50,9 @@ def test_time_taken_and_time_left_are_told(taken, told):
     assert time_taken(*taken) == told
 
 
-def test_long_work_says_off_a_terminal_how_long_it_takes(capsys):
-    with told_in_lines("methods", 4, after=0.01) as tell:
+def test_long_work_says_off_a_terminal_how_long_it_takes(capsys, monkeypatch):
+    monkeypatch.setattr(console, "LONG", 0.01)
+    with told_in_lines("methods", 4) as tell:
         tell(1)
         time.sleep(0.1)
     lines = capsys.readouterr().err.splitlines()

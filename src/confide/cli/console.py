@@ -185,7 +185,7 @@ def _shown(what: str, total: float | None) -> Iterator[Callable[[float], None]]:
 
 
 @contextmanager
-def told_in_lines(what: str, total: float | None, after: float = LONG) -> Iterator[Callable[[float], None]]:
+def told_in_lines(what: str, total: float | None) -> Iterator[Callable[[float], None]]:
     """Yield a function to be told how much is done; from a few seconds on, print now and then how long it takes."""
     began, done, ended = time.monotonic(), 0.0, threading.Event()
 
@@ -194,7 +194,7 @@ def told_in_lines(what: str, total: float | None, after: float = LONG) -> Iterat
         done = now
 
     def print_lines() -> None:
-        pause = after
+        pause = LONG
         while not ended.wait(pause):
             pause = min(2 * pause, LONGEST_PAUSE)
             typer.echo(f"{what}: {time_taken(time.monotonic() - began, done, total)}", err=True)
