@@ -1,9 +1,10 @@
 """Commands on tables like a registry's: CPU seconds, what of them is models, and one command over another.
 
-*Models* are fits and predictions of all models, the classifiers and regressions of the diagnostics among them; *its own
+*Models* are fits and predictions of all models, the classifiers and regressions of the diagnostics among them. *Its own
 models* are those that the default learns from the large table. *Outside* is all else but the start of Python: reading,
-deciding what columns hold, encoding, stacking, calibrating and writing. `python benchmarks/commands.py` prints the table
-of docs/scale.md instead, for the rows and columns that it is given.
+deciding what columns hold, encoding, stacking, calibrating and writing.
+
+`python benchmarks/commands.py` prints the table of docs/scale.md instead, for the rows and columns that it is given.
 """
 
 from __future__ import annotations
