@@ -345,7 +345,7 @@ def test_a_report_on_a_stream_answers_every_row_once(confide, monkeypatch):
     asked = []
     real = LinearRegression.predict
     monkeypatch.setattr(LinearRegression, "predict", lambda model, X: (asked.append(len(X)), real(model, X))[1])
-    monkeypatch.setattr("confide.report.evidence.METHODS", {})
+    monkeypatch.setattr("confide.report.evidence.MEASURED", ())
     rows = len(typed("new.csv"))
     with open("new.csv", "rb") as file:  # noqa: PTH123
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(file.read()))))

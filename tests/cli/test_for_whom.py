@@ -33,7 +33,7 @@ def stratified(folder, monkeypatch):
     write("trial.csv", table.set_column(4, "smoker", pc.fill_null(table["smoker"], fill_value=False)))
     write("new.csv", covariates(people(30, 2)).set_column(4, "smoker", pa.array([True, False] * 15)))
     monkeypatch.setattr("confide.methods.registry.METHODS", TWO)
-    monkeypatch.setattr(evidence, "METHODS", TWO)
+    monkeypatch.setattr(evidence, "MEASURED", tuple(TWO))
     for module in ("confide.diagnostics.confounding_test", "confide.report.evidence"):
         monkeypatch.setattr(f"{module}.hidden_confounding_test", lambda *_, **__: [])
     return folder

@@ -5,12 +5,13 @@ import pyarrow as pa
 import pytest
 from sklearn.base import BaseEstimator, TransformerMixin
 
-from confide import CounterfactualIntervals, Naive, Study, Transfer
+from confide import METHODS, CounterfactualIntervals, Naive, Study, Transfer
 from confide import compare as held_out
 from confide.compare import hold_out
 from confide.diagnostics import coverage_report, hidden_confounding_test
 from confide.models.preprocessing import ridge_on_splines
-from confide.report import Evidence
+from confide.report import Evidence, measured_methods
+from confide.report.evidence import MEASURED
 from helpers import study_arrays
 from report_pages import fitted, study_of
 
@@ -121,3 +122,10 @@ def test_a_trial_too_small_to_hold_rows_out():
         found = Evidence.of(model, few)
     assert found.compared == []
     assert found.held_out.startswith("The comparison is not possible: ")
+
+
+def test_a_report_measures_its_own_method_first_and_each_once():
+    model = fitted()
+    assert measured_methods(model) == list(dict.fromkeys([model.method_, *MEASURED]))
+    assert measured_methods(model, ["naive", model.method_]) == [model.method_, "naive"]
+    assert set(MEASURED) < set(METHODS)

@@ -380,9 +380,8 @@ def _write(
     page: PageOptions,
 ) -> None:
     """Write the page on rows that are answered, with the evidence that a study gives."""
-    from confide.methods.registry import METHODS
     from confide.predict.answer import label_of
-    from confide.report import Choice, Evidence, Findings, Words, write_page
+    from confide.report import Choice, Evidence, Findings, Words, measured_methods, write_page
 
     words = Words(page.outcome or "outcome", page.unit or "", page.names, page.lower_is_better)
     words.check(model)
@@ -395,7 +394,7 @@ def _write(
         findings = Findings.of(model, individuals, study, control=control, by=by, choice=choice)
     evidence = None
     if study is not None:
-        with progress("methods on held-out rows", len(METHODS)) as advance:
+        with progress("methods on held-out rows", len(measured_methods(model))) as advance:
             evidence = Evidence.of(model, study, seed, report_progress=advance, by=by[0] if by else None)
     with waiting("writing the report"):
         write_page(path, model, individuals, findings, evidence, words=words, control=control)

@@ -9,10 +9,12 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from confide.conformal.intervals import Intervals
+from confide.diagnostics.asked_rows import asked_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
+    from confide.methods.new_rows import NewRows
     from confide.model import CounterfactualIntervals
     from confide.typing import Label, Table
 
@@ -44,7 +46,7 @@ class AtCorrelation:
 
 def correlation_curve(
     model: CounterfactualIntervals,
-    X: Table,
+    X: Table | Mapping[Label, NewRows],
     correlations: Iterable[float] = CORRELATIONS,
     *,
     treated: Label | None = None,
@@ -64,7 +66,7 @@ def correlation_curve(
     model : CounterfactualIntervals
         Fitted, with intervals of two ends.
     X : frame or (n, d) array
-        Covariates.
+        Covariates; or the rows as each arm has taken them.
     correlations : floats
         From -1 to 1.
     treated, control : label, default None
@@ -82,7 +84,8 @@ def correlation_curve(
     if not given or not all(-1 <= each <= 1 for each in given):
         raise ValueError(f"correlations must be one or more numbers from -1 to 1, got {given!r}.")
     pair = model._pair(treated, control)
-    above, below = (model.predict_interval(X, label) for label in pair)
+    rows = asked_rows(model, X, pair, stacklevel=2)
+    above, below = (model._arm(label).predict_interval(rows[label]) for label in pair)
     with np.errstate(invalid="ignore"):  # infinite ends
         middle = (above.lower + above.upper) / 2 - (below.lower + below.upper) / 2
     unknown = ~np.isfinite(middle)

@@ -10,13 +10,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from confide.data.arrow import take_rows
-from confide.exceptions import InfiniteIntervalWarning, PopulationWarning, RefusalError
+from confide.diagnostics.asked_rows import asked_rows
+from confide.exceptions import InfiniteIntervalWarning, RefusalError
+from confide.methods.study_arms import check_known
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
     from confide.conformal.intervals import Intervals
+    from confide.methods.new_rows import NewRows
     from confide.methods.promise import Promise
     from confide.model import CounterfactualIntervals
     from confide.typing import Floats, Label, Places, Table
@@ -100,7 +102,7 @@ def tipping_point(
         raise ValueError(
             "treatment asks about an outcome, treated and control about an effect: give the one or the others."
         )
-    at = _intervals(model, X, treatment, (treated, control))
+    at, count = _intervals(model, X, treatment, (treated, control))
 
     def stands(gamma: float, rows: Places) -> Any:
         intervals = at(gamma, rows)
@@ -110,12 +112,10 @@ def tipping_point(
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", InfiniteIntervalWarning)
-        count = len(model.encode(X))
         found, standing = np.full(count, np.nan), np.arange(count)
         for gamma in _gammas(model):
             standing = standing[stands(gamma, standing)]
             found[standing] = gamma if gamma < MOST else np.inf
-            warnings.simplefilter("ignore", PopulationWarning)  # the rows are the same: one warning is enough
             if not len(standing):
                 break
     return found
@@ -123,7 +123,7 @@ def tipping_point(
 
 def gamma_curve(
     model: CounterfactualIntervals,
-    X: Table,
+    X: Table | Mapping[Label, NewRows],
     gammas: Iterable[float] = GAMMAS,
     *,
     treated: Label | None = None,
@@ -136,7 +136,7 @@ def gamma_curve(
     model : CounterfactualIntervals
         Fitted.
     X : frame or (n, d) array
-        Covariates.
+        Covariates; or the rows as each arm has taken them.
     gammas : floats
         Of these, those above the model's own are looked at, in order, after its own.
     treated, control : label, default None
@@ -148,8 +148,9 @@ def gamma_curve(
         One record per gamma. A row that has fallen does not count again (see `tipping_point`).
     """
     check_is_fitted(model)
-    at, own = _intervals(model, X, None, (treated, control)), float(model.gamma_)
-    sides = dict.fromkeys(("above", "below"), np.arange(len(model.encode(X))))
+    at, count = _intervals(model, X, None, (treated, control))
+    own = float(model.gamma_)
+    sides = dict.fromkeys(("above", "below"), np.arange(count))
     found = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", InfiniteIntervalWarning)
@@ -163,14 +164,18 @@ def gamma_curve(
                 holds = intervals.lower > 0 if side == "above" else intervals.upper < 0
                 sides[side] = np.intersect1d(standing, rows[holds], assume_unique=True)
             found.append(AtGamma(gamma, len(sides["above"]), len(sides["below"])))
-            warnings.simplefilter("ignore", PopulationWarning)
     return found
 
 
 def _intervals(
-    model: CounterfactualIntervals, X: Table, treatment: Label | None, pair: tuple[Label | None, Label | None]
-) -> Callable[[float, Places], Intervals | None]:
-    """Return the intervals of some rows at a gamma; None where the promise itself falls below its level.
+    model: CounterfactualIntervals,
+    X: Table | Mapping[Label, NewRows],
+    treatment: Label | None,
+    pair: tuple[Label | None, Label | None],
+) -> tuple[Callable[[float, Places], Intervals | None], int]:
+    """Return a function of gamma and rows, and the number of rows.
+
+    It gives intervals, or None where the promise itself falls below its level. Rows are read and predicted once.
 
     Raises a RefusalError if the model promises nothing.
     """
@@ -182,17 +187,22 @@ def _intervals(
             "method that keeps its level."
         )
 
-    def at(gamma: float, rows: Places) -> Intervals | None:
+    if treatment is not None:
+        check_known(treatment, model.arms_)
+    labels = model._pair(*pair) if treatment is None else (treatment,)
+    rows = asked_rows(model, X, labels, stacklevel=3)
+
+    def at(gamma: float, places: Places) -> Intervals | None:
         other = model.with_gamma(gamma)
         kept = _promise(other, treatment).level(alpha)
         if kept is None or kept < promised - ROUNDING:
             return None
-        some = take_rows(X, rows)
+        some = {label: rows[label][places] for label in labels}
         if treatment is None:
-            return other.predict_effect_interval(some, *pair)
-        return other.predict_interval(some, treatment)
+            return other.effect_.predict_interval(some, *labels)
+        return other._arm(treatment).predict_interval(some[treatment])
 
-    return at
+    return at, len(rows[labels[0]])
 
 
 def _promise(model: CounterfactualIntervals, treatment: Label | None) -> Promise:

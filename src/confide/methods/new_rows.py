@@ -53,6 +53,10 @@ class NewRows:
             self._prediction = predictions(self._base, self.X)
         return self._prediction
 
+    def predicted(self) -> NewRows:
+        """Return the rows with their predictions, which parts of them then share."""
+        return NewRows(self.X, self._base, self.prediction, self.weight, self.group) if len(self) else self
+
     def __len__(self) -> int:
         return len(self.X)
 

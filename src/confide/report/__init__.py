@@ -3,10 +3,20 @@
 Nothing is computed here. The numbers come from the model, its diagnostics and the comparison on held-out rows.
 """
 
-from confide.report.evidence import Evidence
+from confide.report.evidence import Evidence, measured_methods
 from confide.report.findings import Choice, Findings
 from confide.report.individuals import Gathered, Individuals
 from confide.report.page import write_page, write_report
 from confide.report.words import Words
 
-__all__ = ["Choice", "Evidence", "Findings", "Gathered", "Individuals", "Words", "write_page", "write_report"]
+__all__ = [
+    "Choice",
+    "Evidence",
+    "Findings",
+    "Gathered",
+    "Individuals",
+    "Words",
+    "measured_methods",
+    "write_page",
+    "write_report",
+]

@@ -19,6 +19,15 @@ if TYPE_CHECKING:
 
     from confide.data.study import Study
 
+# What is measured beside the model's own method: those that keep their level at the cost of one or two models, and two
+# that rest on observational rows. `confide compare` measures all.
+MEASURED = ("naive", "transfer", "transfer-centred", "prognostic", "pooled-dr", "wcp")
+
+
+def measured_methods(model: CounterfactualIntervals, methods: Sequence[str] | None = None) -> list[str]:
+    """Return the methods that a report on the model measures: its own, then these, or the usual ones if None."""
+    return list(dict.fromkeys([model.method_, *(MEASURED if methods is None else methods)]))
+
 
 @dataclass(frozen=True)
 class Evidence:
@@ -48,7 +57,7 @@ class Evidence:
         report_progress: Callable[[int], None] = lambda _: None,
         by: Any = None,
     ) -> Evidence:
-        """Measure methods on a study. ``report_progress`` is called with 1 after each method.
+        """Measure methods on a study (None: `MEASURED`). ``report_progress`` is called with 1 after each method.
 
         The model's own method is measured with all of the model's parameters, also by its groups, or by those of the
         columns ``by`` if it has none. The others get its encoder, its groups, side and gamma, and its bounds or values
@@ -59,7 +68,7 @@ class Evidence:
         check_covariates(model, study)
         arm = next(iter(model.arms_.values()))
         name = model.method_
-        names = list(dict.fromkeys([name, *(METHODS if methods is None else methods)]))
+        names = measured_methods(model, methods)
         outcome = {"outcome_range": arm.outcome_range, "outcome_values": arm.outcome_values}
         alike = {each: getattr(model, each) for each in ("encoder", "groups", "side", "gamma")}
         models = {

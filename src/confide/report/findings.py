@@ -124,14 +124,16 @@ class Findings:
                 found["balance"] = balance(study, individuals.X, control=pairs[0][1])
             if model.side_ == "both":
                 curves = {
-                    pair: correlation_curve(model, individuals.X, treated=pair[0], control=pair[1]) for pair in pairs
+                    pair: correlation_curve(model, individuals.rows, treated=pair[0], control=pair[1]) for pair in pairs
                 }
                 found["correlations"] = curves
             else:
                 refused["correlations"] = "intervals have one end"
             ask(
                 "gammas",
-                lambda: {pair: gamma_curve(model, individuals.X, treated=pair[0], control=pair[1]) for pair in pairs},
+                lambda: {
+                    pair: gamma_curve(model, individuals.rows, treated=pair[0], control=pair[1]) for pair in pairs
+                },
             )
         values = next(iter(model.arms_.values())).outcome_values if study is None else study.y
         binary = values is not None and bool(np.isin(np.asarray(list(values), dtype=np.float64), (0, 1)).all())

@@ -76,7 +76,7 @@ def write_report(
         The page contains at most the first 10,000 rows, and counts over all.
     study : Study, default None
         What the model was fitted on. With it the page opens with average effects, and has balance, the flow of rows,
-        coverage on held-out rows of the trial, for which every method is fitted again, and the test for hidden
+        coverage on held-out rows of the trial, for which some methods are fitted again, and the test for hidden
         confounding.
     control : label, default None
         Treatment that the others are compared with; None: the model's own.
@@ -97,7 +97,8 @@ def write_report(
     fdr : float, default 0.1
         The false discovery rate of the choice.
     methods : sequence of str, default None
-        Methods that are measured on the held-out rows beside the model's own; None: all.
+        Methods that are measured on the held-out rows beside the model's own; None: `naive`, `transfer`,
+        `transfer-centred`, `prognostic`, `pooled-dr` and `wcp` (`confide compare` measures all).
     random_state : int
         Decides which rows are held out, and the folds of the test.
 
