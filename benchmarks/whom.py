@@ -1,8 +1,8 @@
 """For whom answers hold: what weights, clusters and groups cost beside the same model without them.
 
 Two arms, 100,000 observational rows, 2,000 trial rows and 100,000 new ones, 20 covariates. Each variant is fitted on
-the same rows, and asked for one interval per new row and arm. Seconds are those of the processor: the shortest of a
-few runs, in which the variants take turns.
+the same rows, and asked for one interval per new row and arm. Seconds are those of the processor, on
+one thread (others would burn some while they wait): the shortest of a few runs, in which the variants take turns.
 """
 
 from __future__ import annotations
@@ -12,10 +12,11 @@ import time
 import numpy as np
 
 from confide import CounterfactualIntervals, Study
+from confide.base.threads import one_thread
 from timing import require, tell
 
 OBSERVATIONAL, TRIAL, NEW, COLUMNS = 100_000, 2_000, 100_000, 20
-FITS, ASKS = 2, 3
+FITS, ASKS = 2, 6
 METHODS = ("transfer", "prognostic")
 BASES = ("ridge", "boosting")
 VARIANTS = ("without", "assignment", "target", "cluster", "groups")
@@ -71,6 +72,11 @@ def clocked(work, *arguments):
 
 
 def main():
+    with one_thread():
+        compare()
+
+
+def compare():
     data = {variant: study(variant) for variant in VARIANTS}
     new = people(NEW, 2)[0]
     for base in BASES:

@@ -156,11 +156,12 @@ def _texts(table: pa.Table, name: str, kind: str) -> list[str]:
         if column != name:
             raise ValueError(f"{name!r} compares {column!r} with a number, and it holds categories. Name the column.")
         return ["missing" if value is None else value for value in kinds.texts(name, table[name]).to_pylist()]
-    values = kinds.numbers(column, table[column], kind).tolist()
-    words = {0.0: "no", 1.0: "yes"} if kind == kinds.BOOLEANS else {}
+    values, places = np.unique(kinds.numbers(column, table[column], kind), return_inverse=True)
     if column != name:
         found: Any = COMPARISON.fullmatch(name)
-        holds, number = SIGNS[found["sign"]], float(found["number"])
-        answers = ("yes" if holds(value, number) else "no" for value in values)
-        return ["missing" if value != value else told for value, told in zip(values, answers, strict=True)]  # noqa: PLR0124
-    return ["missing" if value != value else words.get(value, f"{value:.15g}") for value in values]  # noqa: PLR0124
+        told = np.where(SIGNS[found["sign"]](values, float(found["number"])), "yes", "no").tolist()
+    else:
+        words = {0.0: "no", 1.0: "yes"} if kind == kinds.BOOLEANS else {}
+        told = [words.get(value, f"{value:.15g}") for value in values.tolist()]
+    texts = ["missing" if value != value else text for value, text in zip(values.tolist(), told, strict=True)]  # noqa: PLR0124
+    return [texts[place] for place in places.tolist()]
