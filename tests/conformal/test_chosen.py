@@ -247,3 +247,16 @@ def test_wrong_candidates():
         Choice.of([stacks[0], Stack.of(trial[1].take(slice(1, None)), y[1:], penalties[1])], 0.1)
     with pytest.raises(ValueError, match="5 candidates need as many views of the new rows, got 200 rows"):
         Choice.of(stacks, 0.1).sets(new[:1])
+
+
+@pytest.mark.parametrize("side", ["both", "lower"])
+def test_ranked_among_some_rows_is_other_rows_of_weight_0(side):
+    trial, y, penalties, new = example(m=60)
+    choice = Choice.of(stacks_of(trial, y, penalties), 0.1, side=side)
+    for kept in (np.arange(60) % 3 > 0, np.arange(60) < 5):
+        sets = choice.among(np.flatnonzero(kept), 0.1).sets(new)
+        weighed = choice.weighing(kept.astype(float)).sets(new)
+        np.testing.assert_array_equal(sets.rows, weighed.rows)
+        np.testing.assert_allclose(sets.lower, weighed.lower, rtol=1e-9)
+        np.testing.assert_allclose(sets.upper, weighed.upper, rtol=1e-9)
+    assert choice.among(np.arange(0), 0.1).sets(new).whole.all()

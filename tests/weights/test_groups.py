@@ -51,3 +51,10 @@ def test_categories_are_not_compared_and_unknown_columns_are_named():
         groups("weight > 3")
     with pytest.raises(ValueError, match="the group column 'age > 70' is missing"):
         groups("age > 70").codes(pa.table({"sex": ["f"]}))
+
+
+def test_no_rows_have_no_codes_and_missing_text_is_a_group():
+    assert groups(["age > 70", "sex"]).codes(PEOPLE.slice(0, 0)).tolist() == []
+    some = pa.table({"sex": ["f", None]})
+    assert groups("sex", some).names == ("sex = f", "sex = missing")
+    assert groups("sex", some).codes(pa.table({"sex": [None, "m", "f"]})).tolist() == [1, -1, 0]

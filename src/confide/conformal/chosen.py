@@ -131,6 +131,14 @@ class Choice:
         reaches = tuple(replace(reach, weights=weights) for reach in self.reaches)
         return replace(self, reaches=reaches, weights=weights)
 
+    def among(self, rows: NDArray[np.intp], alpha: Level) -> Choice:
+        """Return the same choice with new rows ranked among some trial rows, which weigh the same: those of a group.
+
+        V_k is still that of all trial rows: it may be any function that is symmetric in them.
+        """
+        rank = rank_of(alpha, len(rows))
+        return replace(self, rank=rank, reaches=tuple(each.among(rows, rank) for each in self.reaches), weights=None)
+
     def sets(self, new: Sequence[Rows], own: ArrayLike = 1.0) -> IntervalSets:
         """Return each new row's set of outcomes; the whole line where there are too few trial rows for alpha.
 

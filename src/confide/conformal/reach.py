@@ -18,7 +18,7 @@ the k-th smallest: how much is enough depends on the new row's own weight.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -39,6 +39,21 @@ GROWTH = 1.2
 SHARE = 0.02
 # Bounds that hold for all v up to some length are tabulated at so many lengths.
 STEPS = 64
+# Of trial rows with weights there are so many such tables per doubling of the weight that is left.
+TABLES = 8
+
+# What a reach has for each trial row, apart from its weight.
+PER_ROW = (
+    "numerator",
+    "base",
+    "factor",
+    "end_numerator",
+    "end_base",
+    "end_factor",
+    "zero",
+    "floor",
+    "norms",
+)
 
 Parts = tuple["NDArray[np.intp]", "NDArray[np.float64]", "NDArray[np.float64]"]
 
@@ -75,6 +90,8 @@ class Reach:
         The smaller of the two factors is at least ``floor - norms·|v|``.
     limit : float
         If v is shorter than this, all factors are positive.
+    tables : dict
+        Bounds that are known already, by the weight that is left.
     """
 
     rank: int
@@ -90,6 +107,7 @@ class Reach:
     limit: float
     weights: NDArray[np.float64] | None = None
     side: str = "both"
+    tables: dict[float, NDArray[np.float64]] = field(init=False, compare=False, default_factory=dict)
 
     @classmethod
     def of(cls, stack: Stack, rank: int, weights: NDArray[np.float64] | None = None, side: str = "both") -> Reach:
@@ -118,6 +136,11 @@ class Reach:
             weights=weights,
             side=side,
         )
+
+    def among(self, rows: NDArray[np.intp], rank: int) -> Reach:
+        """Return the starts and ends of some trial rows, which weigh the same, for the k-th smallest score of these."""
+        each = {name: getattr(self, name)[rows] for name in PER_ROW}
+        return replace(self, rank=rank, weights=None, **each)
 
     def unbounded(self, enough: NDArray[np.float64] | None) -> NDArray[np.bool_] | bool:
         """Return whether all trial rows together are too few, or for which new rows they weigh too little."""
@@ -170,13 +193,26 @@ class Reach:
         if np.all(self.unbounded(enough)):
             return np.full(len(lengths), np.inf)
         longest = self.limit if np.isfinite(self.limit) else 1.0
-        steps = np.linspace(0, longest, STEPS + 1)[1:]
-        factors = np.where(self.zero, self.floor, self.base) - self.norms * steps[:, None]
-        with np.errstate(divide="ignore"):
-            starts = np.where(factors > 0, self.numerator / factors, np.inf) * (1 + 1e-9)
-        most = None if enough is None else np.full(STEPS, enough[~self.unbounded(enough)].max())
-        table = np.append(self._smallest(starts, self.rank, np.arange(len(self.base)), most), np.inf)
+        table = self._table(longest, None if enough is None else enough[~self.unbounded(enough)].max())
         return table[np.clip(np.ceil(lengths * (STEPS / longest)), 1, STEPS + 1).astype(np.intp) - 1]
+
+    def _table(self, longest: float, most: float | None) -> NDArray[np.float64]:
+        """Return how far sets reach at most for v up to each of the tabulated lengths, and +∞ beyond them.
+
+        ``most`` is a weight that is enough for all new rows. What is left of the weights then is rounded downwards, so
+        that many new rows share a table.
+        """
+        left = 0.0
+        if self.weights is not None and most is not None and self.weights.sum() > most:
+            left = float(2.0 ** (np.floor(TABLES * np.log2(self.weights.sum() - most)) / TABLES))
+        if left not in self.tables:
+            steps = np.linspace(0, longest, STEPS + 1)[1:]
+            factors = np.where(self.zero, self.floor, self.base) - self.norms * steps[:, None]
+            with np.errstate(divide="ignore"):
+                starts = np.where(factors > 0, self.numerator / factors, np.inf) * (1 + 1e-9)
+            enough = None if self.weights is None else np.full(STEPS, self.weights.sum() - left)
+            self.tables[left] = np.append(self._smallest(starts, self.rank, np.arange(len(self.base)), enough), np.inf)
+        return self.tables[left]
 
     def _smallest(
         self,

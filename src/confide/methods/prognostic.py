@@ -328,13 +328,15 @@ class Prognostic(ArmEstimator):
 
     def _choice(self) -> Choice:
         """Return the choice at the arm's level, for its side and group; it is computed once and not saved."""
-        key = (self.alpha_, self.side_, self.group_)
-        if key not in self._choices:
-            weights = None if self.marks_ is None else self.marks_.weights(self.group_)
-            same = next((each for known, each in list(self._choices.items()) if known[:2] == key[:2]), None)
-            if same is None:
-                same = Choice.of(self.stacks_ or [], self.alpha_, self.handicaps_, weights, self.side_)
-            self._choices[key] = same.weighing(weights)
+        key, everyone = (self.alpha_, self.side_, self.group_), (self.alpha_, self.side_, None)
+        marks = self.marks_
+        if everyone not in self._choices:
+            weights = None if marks is None or marks.alike else marks.weights()
+            self._choices[everyone] = Choice.of(self.stacks_ or [], self.alpha_, self.handicaps_, weights, self.side_)
+        if key not in self._choices and marks is not None:
+            choice, weights = self._choices[everyone], marks.weights(self.group_)
+            alike = choice.among(np.flatnonzero(weights), self.alpha_) if marks.alike else None
+            self._choices[key] = alike or choice.weighing(weights)
         return self._choices[key]
 
     def predict(self, X: Table | NewRows) -> Floats:

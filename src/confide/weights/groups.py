@@ -78,7 +78,7 @@ class Groups:
             shown = repr(unknown[0]) if unknown else "an empty list"
             raise ValueError(f"groups must be covariates, got {shown}; {suggest(shown, table.column_names)}")
         held = tuple(kinds_of[_column(name, table)] for name in names)
-        cells = sorted(set(_values(table.filter(trial), names, held)), key=_in_order)
+        cells = sorted(set(_cells(table.filter(trial), names, held)[0]), key=_in_order)
         if len(cells) > MOST_CELLS:
             raise ValueError(
                 f"groups={examples(names)} make {len(cells)} groups of the trial's rows, and at most {MOST_CELLS} are "
@@ -98,7 +98,8 @@ class Groups:
         if missing:
             raise ValueError(f"the group column {missing[0]!r} is missing; {suggest(missing[0], table.column_names)}")
         place = {cell: number for number, cell in enumerate(self.cells)}
-        return np.array([place.get(cell, -1) for cell in _values(table, self.columns, self.kinds)], dtype=np.intp)
+        cells, which = _cells(table, self.columns, self.kinds)
+        return np.array([place.get(cell, -1) for cell in cells], dtype=np.intp)[which]
 
     def codes_of_new(self, X: Table, stacklevel: int) -> NDArray[np.intp]:
         """Return `codes` of new rows; warn, so many calls above, of rows without a cell."""
@@ -117,9 +118,15 @@ class Groups:
         )
 
 
-def _values(table: pa.Table, names: Sequence[str], held: Sequence[str]) -> list[tuple[str, ...]]:
-    """Return each row's values of some columns, as texts that are the same for the same value."""
-    return list(zip(*(_texts(table, name, kind) for name, kind in zip(names, held, strict=True)), strict=True))
+def _cells(
+    table: pa.Table, names: Sequence[str], held: Sequence[str]
+) -> tuple[list[tuple[str, ...]], NDArray[np.intp]]:
+    """Return the different values of some columns, as texts that are the same for the same value, and each row's."""
+    columns = [_texts(table, name, kind) for name, kind in zip(names, held, strict=True)]
+    shape = [max(1, len(told)) for told, _ in columns]
+    crossed, which = np.unique(np.ravel_multi_index([place for _, place in columns], shape), return_inverse=True)
+    places = zip(*(each.tolist() for each in np.unravel_index(crossed, shape)), strict=True)
+    return [tuple(told[place] for (told, _), place in zip(columns, row, strict=True)) for row in places], which
 
 
 def _column(name: str, table: pa.Table) -> str:
@@ -149,13 +156,16 @@ def _is_number(value: str) -> bool:
         return False
 
 
-def _texts(table: pa.Table, name: str, kind: str) -> list[str]:
-    """Return each row's value of a column, or whether a comparison of it holds."""
+def _texts(table: pa.Table, name: str, kind: str) -> tuple[list[str], NDArray[np.intp]]:
+    """Return the texts of a column's different values, or whether a comparison of them holds, and each row's place."""
     column = _column(name, table)
     if kind == kinds.CATEGORIES:
         if column != name:
             raise ValueError(f"{name!r} compares {column!r} with a number, and it holds categories. Name the column.")
-        return ["missing" if value is None else value for value in kinds.texts(name, table[name]).to_pylist()]
+        coded = kinds.texts(name, table[name]).dictionary_encode(null_encoding="encode")
+        return ["missing" if value is None else value for value in coded.dictionary.to_pylist()], np.asarray(
+            coded.indices
+        )
     values, places = np.unique(kinds.numbers(column, table[column], kind), return_inverse=True)
     if column != name:
         found: Any = COMPARISON.fullmatch(name)
@@ -163,5 +173,4 @@ def _texts(table: pa.Table, name: str, kind: str) -> list[str]:
     else:
         words = {0.0: "no", 1.0: "yes"} if kind == kinds.BOOLEANS else {}
         told = [words.get(value, f"{value:.15g}") for value in values.tolist()]
-    texts = ["missing" if value != value else text for value, text in zip(values.tolist(), told, strict=True)]  # noqa: PLR0124
-    return [texts[place] for place in places.tolist()]
+    return ["missing" if value != value else text for value, text in zip(values.tolist(), told, strict=True)], places  # noqa: PLR0124

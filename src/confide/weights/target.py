@@ -20,8 +20,11 @@ if TYPE_CHECKING:
 
 # Trial rows of other arms that the ratio is learnt from: with fewer it is refused.
 LEAST_ROWS = 10
-# At most so many rows of the target are used.
+# At most so many rows of the target are used, and so many per trial row, but not fewer than the last: the trial's rows
+# limit what can be learnt.
 MOST_ROWS = 20_000
+PER_TRIAL_ROW = 10
+ENOUGH_ROWS = 5_000
 # Strengths of the regression, inverse penalties, that are compared on folds, with at most so many rows of the target.
 STRENGTHS = (0.001, 0.01, 0.1, 1.0)
 FOLDS = 3
@@ -53,6 +56,7 @@ class TargetRatio(BaseEstimator):
                 f"a target needs at least {LEAST_ROWS} trial rows of other treatments, from which its weights are "
                 f"learnt; there are {len(trial)}. Leave out the target, or collect more rows."
             )
+        target = some_of(target, 0, max(ENOUGH_ROWS, PER_TRIAL_ROW * len(trial)))
         rows, from_target, share = _joined(target, trial, weight)
         scaling = standardised().fit(rows)
         regression = _regression(self._strength(target, trial, weight)).fit(scaling.transform(rows), from_target, share)
@@ -81,8 +85,11 @@ class TargetRatio(BaseEstimator):
         scaled = standardised().fit_transform(rows)
         losses = np.zeros(len(STRENGTHS))
         for fit, held_out in StratifiedKFold(FOLDS, shuffle=True, random_state=0).split(rows, from_target):
+            learnt_from = scaled[fit], from_target[fit], share[fit]
+            model = _regression(STRENGTHS[0])
             for place, strength in enumerate(STRENGTHS):
-                model = _regression(strength).fit(scaled[fit], from_target[fit], share[fit])
+                # Each strength begins where the one before it ended.
+                model.set_params(C=strength).fit(*learnt_from)
                 odds = model.decision_function(scaled[held_out])
                 losses[place] += share[held_out] @ np.logaddexp(0, np.where(from_target[held_out], -odds, odds))
         return STRENGTHS[int(losses.argmin())]
@@ -113,4 +120,4 @@ def _joined(target: Floats, trial: Floats, weight: Floats) -> tuple[Floats, NDAr
 
 
 def _regression(strength: float) -> LogisticRegression:
-    return LogisticRegression(C=strength, solver="newton-cholesky")
+    return LogisticRegression(C=strength, solver="newton-cholesky", warm_start=True)
