@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
+from sklearn import config_context
 from sklearn.base import BaseEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold
@@ -59,7 +60,10 @@ class TargetRatio(BaseEstimator):
         target = some_of(target, 0, max(ENOUGH_ROWS, PER_TRIAL_ROW * len(trial)))
         rows, from_target, share = _joined(target, trial, weight)
         scaling = standardised().fit(rows)
-        regression = _regression(self._strength(target, trial, weight)).fit(scaling.transform(rows), from_target, share)
+        # Scaled rows are finite; to look again in each of many small fits would cost as much as the fits.
+        with config_context(assume_finite=True, skip_parameter_validation=True):
+            regression = _regression(self._strength(target, trial, weight))
+            regression.fit(scaling.transform(rows), from_target, share)
         self._keep(scaling, regression)
         return self
 
