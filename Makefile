@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow test-docs test-paper test-long test-versions test-package lint format bench study-methods study-default study-ratios study-confounding study-misses study-theorem study-attacks study-population study-whom study-randomisation study-averages study-selection study-joint reproduction-page benchmarks-page pictures rooms promises docs docs-serve lock clean
+.PHONY: help setup demo test test-slow test-docs test-paper test-long test-versions test-package lint format bench study-methods study-default study-ratios study-confounding study-misses study-theorem study-attacks study-population study-whom study-randomisation study-averages study-selection study-joint reproduction-page benchmarks-page pictures notebook rooms promises docs docs-serve lock clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*?## ' $(MAKEFILE_LIST) | awk -F ':.*?## ' '{printf "  make %-17s %s\n", $$1, $$2}'
@@ -108,6 +108,9 @@ reproduction-page: $(READY) ## docs/reproduction.md from its CSV files; FROM=fol
 
 pictures: $(READY) ## README's picture in docs/pictures/, and the numbers behind it (half a minute)
 	$(BIN)/python scripts/pictures.py
+
+notebook: $(READY) ## Run docs/notebook.ipynb, and write what its cells show into it (seconds)
+	$(BIN)/python scripts/notebook.py
 
 rooms: $(READY) ## CONTRIBUTING's drawing of the rooms, from the imports
 	$(BIN)/python scripts/rooms.py

@@ -1,4 +1,4 @@
-"""Pages of the site that have no file in docs/: the reference, from docstrings and the command line, and root files.
+"""Pages of the site that have no file of Markdown in docs/: the reference, the notebook, and files of the root.
 
 Their names are in the navigation of mkdocs.yml. A module gets a page by a line there: `api/confide.ratio.md` shows
 every name in `confide.ratio.__all__`.
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File
 
+import notebook
 from site_commands import commands_page
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ def on_files(files: Files, config: MkDocsConfig, **_: Any) -> Files:
     """Add the pages of the navigation that are made here (called by mkdocs)."""
     makers: dict[str, Callable[[], str]] = {
         "command-line.md": commands_page,
+        "notebook.md": lambda: notebook.as_page(notebook.read()),
         **{page: (ROOT / name).read_text for page, name in FROM_ROOT.items()},
     }
     for page in _pages(config.nav):
@@ -42,7 +44,9 @@ def on_files(files: Files, config: MkDocsConfig, **_: Any) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
-    """Return the page with links between docs/ and the root of the repository as they are in the site."""
+    """Return the page with links to the notebook and to the root of the repository as they are in the site."""
+    if page.file.src_uri != "notebook.md":
+        markdown = markdown.replace("](notebook.ipynb", "](notebook.md")
     for name, source in FROM_ROOT.items():
         markdown = markdown.replace(f"](../{source}", f"]({name}")
     return markdown.replace("](docs/", "](") if page.file.src_uri in FROM_ROOT else markdown

@@ -12,6 +12,7 @@ from sklearn.base import clone
 from sklearn.model_selection import train_test_split
 
 from confide.base.cache import Fits, sharing_fits
+from confide.base.notebook import ShownRecord
 from confide.data.splits import one_of_each, split_places
 from confide.diagnostics.coverage import Coverage, coverage_report
 from confide.diagnostics.weights import calibration_weights
@@ -35,7 +36,7 @@ LEAST_HELD_OUT = 10
 
 
 @dataclass(frozen=True)
-class Compared:
+class Compared(ShownRecord):
     """The result of one method on the held-out rows.
 
     Attributes

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from matplotlib import pyplot as plt
+from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
@@ -396,3 +397,13 @@ def test_a_picture_is_the_same_bytes_each_time(tmp_path):
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
     assert (tmp_path / "one").read_bytes().startswith(b"\x89PNG")
     assert b"Software" not in (tmp_path / "one").read_bytes()
+
+
+def test_new_axes_show_their_figure_in_a_notebook_and_given_ones_are_left_alone():
+    ax = plot.intervals(FOUR)
+    assert isinstance(ax, Axes)
+    assert ax._repr_png_().startswith(b"\x89PNG")
+    assert ax._repr_png_() == ax._repr_png_()
+    given = Figure().add_subplot()
+    assert plot.intervals(FOUR, ax=given) is given
+    assert type(given) is Axes

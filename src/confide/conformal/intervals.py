@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from confide.base.notebook import MOST_ROWS, html_table
 from confide.conformal.quantile import rows_needed
 
 if TYPE_CHECKING:
@@ -104,6 +105,13 @@ class Intervals:
             return self.origin.frame(columns)
         kind: Any = backend or "pyarrow"
         return nw.from_dict(columns, backend=kind).to_native()
+
+    def _repr_html_(self) -> str:
+        """Return the first rows as a table, for notebooks; rows are named by the caller's index if there is one."""
+        index = None if self.origin is None else self.origin.index
+        names = range(len(self)) if index is None else index
+        shown = zip(names[:MOST_ROWS], self.lower, self.upper, self.width, strict=False)
+        return html_table(["", "lower", "upper", "width"], list(shown), max(len(self) - MOST_ROWS, 0))
 
 
 def moved_apart(lower: NDArray[np.float64], upper: NDArray[np.float64], offset: ArrayLike) -> Intervals:
@@ -257,6 +265,17 @@ class IntervalSets:
             return self.components.astype(np.float64)
         measure: NDArray[np.float64] = np.bincount(self.rows, self.upper - self.lower, len(self)).astype(np.float64)
         return measure
+
+    def _repr_html_(self) -> str:
+        """Return the first sets as a table, for notebooks."""
+        shown = [(row, self._named(row), self.measure[row]) for row in range(min(len(self), MOST_ROWS))]
+        return html_table(["", "set", "measure"], shown, len(self) - len(shown))
+
+    def _named(self, row: int) -> str:
+        """Return one row's set as text."""
+        if self.discrete:
+            return "{" + ", ".join(f"{low:.6g}" for low, _ in self[row]) + "}"
+        return " ∪ ".join(f"[{low:.6g}, {high:.6g}]" for low, high in self[row]) or "empty"
 
     def hull(self) -> Intervals:
         """Return the smallest interval around each row's set; NaN ends where the set is empty."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import html
 import textwrap
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from confide.base.notebook import html_table
 from confide.methods.promise import weakest
 from confide.methods.weighted import weighs_outcome
 
@@ -30,6 +32,7 @@ CLEAR_GAIN = 2.0
 # With a p-value of the test of randomisation up to this, the trial's assignment is questioned.
 UNBALANCED = 0.005
 COLUMNS = 100
+TRUST = "Before you trust it"
 
 
 def give_advice(record: ArmDiagnostics, arm: ArmEstimator) -> tuple[str, ...]:
@@ -162,7 +165,7 @@ def summarise(
     whom: Whom,
     shift: tuple[str, float] | None = None,
     randomisation: Randomisation | None = None,
-) -> str:
+) -> Summary:
     """Return the diagnostics of all arms as text.
 
     Parameters
@@ -181,19 +184,42 @@ def summarise(
     records = list(arms.values())
     first = records[0]
     promise = weakest((record.promise for record in records), first.alpha)
-    parts = [
+    opening = [
         f"{first.method} at alpha = {first.alpha:g}; promised coverage of an outcome: {promise}.",
         f"Effects against {control} (the control) by {effect}; promised coverage: {effect_promise}.",
         whom.assumptions,
         *on_target(records, shift),
-        "",
     ]
     asked = "the trial's" if shift is None else "the target's"
-    for record in records:
-        parts += [f"Treatment {record.treatment}", *(f"  {line}" for line in _describe(record, asked))]
-    parts += ["", "Before you trust it"]
-    parts += [f"- {text}" for text in advised(records, effect_shortages, randomisation)]
-    return "\n".join(_wrap(part) for part in parts)
+    numbers = {record.treatment: _describe(record, asked) for record in records}
+    return Summary.of(opening, numbers, advised(records, effect_shortages, randomisation))
+
+
+class Summary(str):
+    """What `summarise` returns: text, which a notebook shows as sentences, a table of the arms, and a list."""
+
+    __slots__ = ("html",)
+
+    html: str
+
+    @classmethod
+    def of(cls, opening: Sequence[str], numbers: Mapping[Label, Mapping[str, str]], advice: Sequence[str]) -> Summary:
+        """Return the text and the HTML of the same sentences."""
+        parts = [*opening, ""]
+        for label, lines in numbers.items():
+            parts += [f"Treatment {label}", *(f"  {name}: {text}" for name, text in lines.items())]
+        parts += ["", TRUST, *(f"- {text}" for text in advice)]
+        made = cls("\n".join(map(_wrap, parts)))
+        names = dict.fromkeys(name for lines in numbers.values() for name in lines)
+        head = ["", *(f"Treatment {label}" for label in numbers)]
+        rows = [[name, *(lines.get(name) for lines in numbers.values())] for name in names]
+        said = "".join(f"<p>{html.escape(text)}</p>" for text in opening)
+        listed = "".join(f"<li>{html.escape(text)}</li>" for text in advice)
+        made.html = f"{said}{html_table(head, rows)}<p><strong>{TRUST}</strong></p><ul>{listed}</ul>"
+        return made
+
+    def _repr_html_(self) -> str:
+        return self.html
 
 
 def on_target(records: Sequence[ArmDiagnostics], shift: tuple[str, float] | None) -> list[str]:
@@ -265,26 +291,29 @@ def _wrap(text: str) -> str:
     return textwrap.fill(text, COLUMNS, subsequent_indent=indent, break_on_hyphens=False)
 
 
-def _describe(record: ArmDiagnostics, asked: str) -> list[str]:
-    """Return an arm's numbers as a few lines of text; ``asked`` is whose covariates sets were computed at."""
+def _describe(record: ArmDiagnostics, asked: str) -> dict[str, str]:
+    """Return an arm's numbers as a few named lines; ``asked`` is whose covariates sets were computed at."""
     calibrate = f"{record.calibration} calibrate"
     if record.calibration:
         calibrate += f" (n_eff {record.effective_size:.1f}, heaviest row {record.largest_share:.1%} of the weight)"
     if record.first_stage_size is not None:
         calibrate += f"; first stage n_eff {record.first_stage_size:.1f}"
-    base = f"base model: {record.base}"
+    base = record.base
     if record.base_r2 is not None:
         base += f"; R² {record.base_r2:.2f} on the calibration rows, which it has not learnt from"
-    lines = [f"rows: {record.observational} observational, {record.trial} trial; {calibrate}", base]
+    lines = {
+        "rows": f"{record.observational} observational, {record.trial} trial; {calibrate}",
+        "base model": base,
+    }
     if record.overlap is not None:
-        lines.append(
-            f"sources: overlap {record.overlap:.2f} of 1; held-out log loss {record.log_loss:.4f} with the outcome, "
+        lines["sources"] = (
+            f"overlap {record.overlap:.2f} of 1; held-out log loss {record.log_loss:.4f} with the outcome, "
             f"{record.log_loss_without_outcome:.4f} without (standard error of the difference "
             f"{record.log_loss_error:.4f})"
         )
-    sets = f"intervals at {asked} covariates: {record.infinite:.1%} infinite"
+    sets = f"{record.infinite:.1%} infinite"
     if record.at_edge is not None:
         sets += f", {record.at_edge:.1%} at the edge of the searched outcomes"
     if record.clipped is not None:
         sets += f"; ratio at its limits on {record.clipped} rows of fit"
-    return [*lines, sets]
+    return {**lines, f"intervals at {asked} covariates": sets}

@@ -12,6 +12,7 @@ from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.model_selection import StratifiedKFold
 
+from confide.base.notebook import Records, ShownRecord
 from confide.base.progress import part
 from confide.conformal.permutation import draw_conditional_poisson
 from confide.data.arrow import take_rows
@@ -44,7 +45,7 @@ REJECTION_LEVEL = 0.05
 
 
 @dataclass(frozen=True)
-class ConfoundingTest:
+class ConfoundingTest(ShownRecord):
     """Whether, in one arm, being in the trial is independent of the outcome given the covariates.
 
     Attributes
@@ -119,7 +120,7 @@ def hidden_confounding_test(
     study = Study(X, y, treatment, trial)
     kinds = kinds_of(study.X)
     seed, thinning_seed = spawn_seeds(random_state, 2)
-    records = []
+    records: Records[ConfoundingTest] = Records()
     for number, label in enumerate(study.arms):
         mine = study.treatment == label
         in_trial, others = np.flatnonzero(mine & study.trial), np.flatnonzero(mine & ~study.trial)

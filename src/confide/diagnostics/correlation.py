@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from confide.base.notebook import Records, ShownRecord
 from confide.conformal.intervals import Intervals
 from confide.diagnostics.asked_rows import asked_rows
 
@@ -22,7 +23,7 @@ CORRELATIONS = (-1.0, -0.5, 0.0, 0.25, 0.5, 0.75, 0.9, 1.0)
 
 
 @dataclass(frozen=True)
-class AtCorrelation:
+class AtCorrelation(ShownRecord):
     """Effects of new rows, if the errors of both outcomes were normal with this correlation: an assumption.
 
     Attributes
@@ -90,7 +91,7 @@ def correlation_curve(
         middle = (above.lower + above.upper) / 2 - (below.lower + below.upper) / 2
     unknown = ~np.isfinite(middle)
     spread, other = above.width / 2, below.width / 2
-    found = []
+    found: Records[AtCorrelation] = Records()
     for correlation in given:
         with np.errstate(invalid="ignore"):
             reach = np.sqrt(np.maximum(spread**2 + other**2 - 2 * correlation * spread * other, 0.0))

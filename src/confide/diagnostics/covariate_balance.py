@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from confide.base.notebook import Records, ShownRecord
 from confide.base.validation import examples, suggest
 from confide.data import kinds
 from confide.data.arrow import is_frame
@@ -34,7 +35,7 @@ SEED = 0
 
 
 @dataclass(frozen=True)
-class Balance:
+class Balance(ShownRecord):
     """The standardised mean difference of one covariate in one comparison.
 
     Attributes
@@ -150,7 +151,7 @@ def balance(study: Study, new: Table | None = None, *, control: Label | None = N
                 weighted = _smd(first, second, *(side.weight for side in sides)) if comparison.weighted else None
                 record = Balance(covariate, comparison.name, plain, weighted, column, (len(first), len(second)))
                 found[comparison.name].append(record)
-    return [record for records in found.values() for record in records]
+    return Records(record for records in found.values() for record in records)
 
 
 def _aligned(name: str, X: Table, like: Table, columns: list[str]) -> pa.Table:

@@ -10,6 +10,7 @@ import numpy as np
 from scipy.stats import beta
 from sklearn.utils.validation import check_is_fitted
 
+from confide.base.notebook import Records, ShownRecord
 from confide.base.validation import check_lengths, check_outcome
 from confide.data.encoding import as_table, kinds_of
 from confide.exceptions import InfiniteIntervalWarning, PopulationWarning
@@ -31,7 +32,7 @@ ALPHAS = tuple(percent / 100 for percent in range(95, 0, -5))
 
 
 @dataclass(frozen=True)
-class Coverage:
+class Coverage(ShownRecord):
     """Achieved coverage of one arm on held-out rows.
 
     Attributes
@@ -110,12 +111,12 @@ def coverage_report(
     """
     measured = Measured.of(model, X_test, y_test, treatment, assignment=assignment)
     parts = [("", np.full(len(measured.inside), fill_value=True))] if by is None else _groups(by, X_test)
-    return [
+    return Records(
         measured.at(rows, label, group)
         for label, arm in measured.arms.items()
         for group, mine in parts
         if (rows := mine & arm).any()
-    ]
+    )
 
 
 def _groups(by: Any, X: Table) -> list[tuple[str, NDArray[np.bool_]]]:

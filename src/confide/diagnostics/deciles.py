@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from confide.base.notebook import Records, ShownRecord
 from confide.diagnostics.coverage import Coverage, Measured
 from confide.exceptions import InfiniteIntervalWarning, PopulationWarning
 
@@ -25,7 +26,7 @@ ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
-class PartCoverage:
+class PartCoverage(ShownRecord):
     """Achieved coverage of one arm's held-out rows in one decile, or another part of equal size.
 
     Attributes
@@ -99,7 +100,7 @@ def coverage_by_decile(
         values = measured.measure
     ends = np.abs(np.concatenate([measured.hulls.lower, measured.hulls.upper]))
     rounding = ROUNDING * float(ends[np.isfinite(ends)].max(initial=0.0))
-    found = []
+    found: Records[PartCoverage] = Records()
     for label, arm in measured.arms.items():
         places = _places(values[arm], parts, rounding)
         for place in np.unique(places):

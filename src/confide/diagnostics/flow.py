@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from confide.base.notebook import Records, ShownRecord
 from confide.exceptions import RefusalError
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ OTHER_ARMS, NEW = "observational, other treatments", "new"
 
 
 @dataclass(frozen=True)
-class RowFlow:
+class RowFlow(ShownRecord):
     """Number of rows at one stage.
 
     Attributes
@@ -79,7 +80,7 @@ def row_flow(model: CounterfactualIntervals, study: Study, answered: int | None 
             f"the model was fitted on other rows than these: {fitted}, got {counts}. Give its own study."
         )
     found = [record for label, arm in model.arms_.items() for record in _of_arm(label, arm, study)]
-    return found if answered is None else [*found, RowFlow(ANSWERED, None, NEW, int(answered))]
+    return Records(found if answered is None else [*found, RowFlow(ANSWERED, None, NEW, int(answered))])
 
 
 def _of_arm(label: Label, arm: ArmEstimator, study: Study) -> list[RowFlow]:

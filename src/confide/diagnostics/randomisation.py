@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from confide.base.notebook import ShownRecord
 from confide.models.preprocessing import SeenColumns
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ DRAWS_AT_ONCE = 100
 
 
 @dataclass(frozen=True)
-class Randomisation:
+class Randomisation(ShownRecord):
     """The result of the test.
 
     Attributes

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.model_selection import StratifiedKFold
 
+from confide.base.notebook import ShownRecord
 from confide.diagnostics.advice import give_advice
 from confide.diagnostics.confounding_test import (
     LEAST_ROWS,
@@ -52,7 +53,7 @@ class ArmSample:
 
 
 @dataclass(frozen=True)
-class ArmDiagnostics:
+class ArmDiagnostics(ShownRecord):
     """The diagnostics of one fitted arm: numbers, and advice in words.
 
     Attributes

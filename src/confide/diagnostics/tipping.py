@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from confide.base.notebook import Records, ShownRecord
 from confide.diagnostics.asked_rows import asked_rows
 from confide.exceptions import InfiniteIntervalWarning, RefusalError
 from confide.methods.study_arms import check_known
@@ -33,7 +34,7 @@ GAMMAS = (1.0, 1.1, 1.25, 1.5, 2.0, 3.0)
 
 
 @dataclass(frozen=True)
-class AtGamma:
+class AtGamma(ShownRecord):
     """How many effects are still known to be on one side of 0.
 
     Attributes
@@ -151,7 +152,7 @@ def gamma_curve(
     at, count = _intervals(model, X, None, (treated, control))
     own = float(model.gamma_)
     sides = dict.fromkeys(("above", "below"), np.arange(count))
-    found = []
+    found: Records[AtGamma] = Records()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", InfiniteIntervalWarning)
         for gamma in [own, *sorted(each for each in set(gammas) if each > own)]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from confide.base.notebook import Records, ShownRecord
 from confide.conformal.quantile import effective_sample_size
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ ALIKE = 1e-9
 
 
 @dataclass(frozen=True)
-class Weights:
+class Weights(ShownRecord):
     """Weights of the rows that calibrate one arm, in one stage of its method.
 
     Attributes
@@ -69,7 +70,7 @@ def calibration_weights(model: CounterfactualIntervals) -> list[Weights]:
     A two-stage method has two records per arm: its first stage's, and its last quantile's.
     """
     check_is_fitted(model)
-    return [weights for label, arm in model.arms_.items() for weights in arm_weights(label, arm)]
+    return Records(weights for label, arm in model.arms_.items() for weights in arm_weights(label, arm))
 
 
 def arm_weights(label: Label, arm: ArmEstimator) -> list[Weights]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from confide.base.notebook import Records, ShownRecord
 from confide.conformal.quantile import check_alpha
 from confide.data.arrow import take_rows
 from confide.data.encoding import kinds_of
@@ -24,7 +25,7 @@ EVERYBODY = "everybody"
 
 
 @dataclass(frozen=True)
-class AverageEffect:
+class AverageEffect(ShownRecord):
     """The mean of Y(treated) - Y(control) over people like the trial's, or over those of a group.
 
     Attributes
@@ -154,7 +155,7 @@ def average_effect(
         ]
 
     found = compared(np.zeros(len(rows), dtype=np.intp), (EVERYBODY,))
-    return found if groups is None else [*found, *compared(groups.codes(X), groups.names)]
+    return Records(found if groups is None else [*found, *compared(groups.codes(X), groups.names)])
 
 
 def _score(model: CounterfactualIntervals, X: Any, is_treated: Any, treated: Label, control: Label) -> Floats:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from sklearn.utils.validation import check_is_fitted
 
+from confide.base.notebook import ShownRecord
 from confide.conformal.quantile import check_alpha
 from confide.conformal.selection import chosen, numerators
 from confide.exceptions import RefusalError
@@ -27,7 +28,7 @@ UNPROVED = {
 
 
 @dataclass(frozen=True)
-class Selection:
+class Selection(ShownRecord):
     """Who was chosen, and what the trial could find at all.
 
     Attributes

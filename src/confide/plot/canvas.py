@@ -35,7 +35,9 @@ def new_figure(width: float, height: float) -> Figure:
 def axes_or_new(ax: Any, width: float, height: float) -> Axes:
     """Return the axes that were given, or those of a new figure for None."""
     if ax is None:
-        return new_figure(width, height).add_subplot()
+        from confide.plot.notebook import ShownAxes  # noqa: PLC0415  (it needs matplotlib, which is optional)
+
+        return new_figure(width, height).add_subplot(axes_class=ShownAxes)
     if not (hasattr(ax, "add_collection") and hasattr(ax, "transAxes")):
         raise ValueError(f"ax must be the Axes of a matplotlib figure or None, got {type(ax).__name__}.")
     made: Axes = ax
@@ -44,7 +46,13 @@ def axes_or_new(ax: Any, width: float, height: float) -> Axes:
 
 def write_png(figure: Figure, path: str | os.PathLike[str], dpi: float = 100) -> None:
     """Write the figure, completely or not at all, without a date or a version in it."""
+    content = as_png(figure, dpi)
+    with atomic_write(path) as file:
+        file.write(content)
+
+
+def as_png(figure: Figure, dpi: float = 100) -> bytes:
+    """Return the figure as a PNG file, without a date or a version in it."""
     content = io.BytesIO()
     figure.savefig(content, format="png", dpi=dpi, metadata={"Software": None})
-    with atomic_write(path) as file:
-        file.write(content.getvalue())
+    return content.getvalue()
