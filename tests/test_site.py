@@ -125,6 +125,52 @@ def test_search_needs_no_server(site):
     assert (site / "assets" / "iframe-worker.js").is_file()
 
 
+# What people search for, and a page that must be among those found.
+WORDS = {
+    "ATE": "howto-averages",
+    "CATE": "howto-averages",
+    "ITE": "glossary",
+    "subgroup": "howto-subgroups",
+    "heteroscedastic": "choosing",
+    "adaptive": "glossary",
+    "stratified": "howto-stratified",
+    "cluster": "howto-clusters",
+    "one-sided": "howto-one-sided",
+    "transport": "glossary",
+    "covariate shift": "glossary",
+    "external control": "glossary",
+    "prognostic score": "theory",
+    "Mondrian": "howto-subgroups",
+    "sensitivity": "glossary",
+    "tipping point": "howto-tipping-point",
+    "Dask": "glossary",
+}
+
+
+@pytest.mark.parametrize(("word", "page"), WORDS.items())
+def test_search_finds_what_people_search_for(word, page, site):
+    """The word itself, as a whole, is in what the site's search looks through, on that page and in the glossary."""
+    index = json.loads(read(site / "search" / "search_index.js").removeprefix("var __index = "))
+    whole = re.compile(rf"(?<!\w){re.escape(word)}", flags=0 if word.isupper() else re.IGNORECASE)
+    found = {
+        entry["location"].partition(".html")[0]
+        for entry in index["docs"]
+        if whole.search(unescape(f"{entry['title']} {entry['text']}"))
+    }
+    assert {page, "glossary"} <= found
+
+
+def test_every_word_of_the_glossary_leads_somewhere():
+    """In order, with a link, an option, or a reference to another word that has one."""
+    entries = re.findall(r"^\*\*(.+?)\.\*\* (.+)$", read(DOCS / "glossary.md"), flags=re.MULTILINE)
+    assert len(entries) > 30
+    words = [word.lower() for word, _ in entries]
+    assert words == sorted(words)
+    for _, text in entries:
+        for named in re.findall(r"\*([a-z ]+)\*", text):
+            assert any(word.startswith(named) for word in words), named
+
+
 def test_every_formula_is_mathml(site):
     count = 0
     for path in DOCS.glob("*.md"):
