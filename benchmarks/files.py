@@ -136,6 +136,9 @@ def main(rows=ROWS):
         require("  peak of memory", peak, 8, "GB")
         *_, small = run(folder, "--train-rows", rows // 10)
         tell("  peak of memory if a tenth of the rows is learnt from", small, "GB")
+        _, taken, peak = run(folder, "--base", "lightgbm", "--all-rows", "--memory", "2GB")
+        tell("  LightGBM on all rows by batches: fit and answer", taken, "s CPU")
+        require("  peak of memory, set to 2GB", peak, 2, "GB")
 
 
 if __name__ == "__main__":

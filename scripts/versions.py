@@ -18,7 +18,8 @@ PROJECT = ROOT / "pyproject.toml"
 LOCK = ROOT / "requirements-dev.lock"
 ALL = ("minima", "3.11", "3.13")
 # What the tests import beside confide's own dependencies.
-TOOLS = ["pytest", "pytest-xdist", "hypothesis", "pandas", "polars", "matplotlib", "distributed", "hatchling"]
+TOOLS = ["pytest", "pytest-xdist", "hypothesis", "pandas", "polars", "matplotlib", "hatchling"]
+TOOLS += ["dask[dataframe]", "distributed", "lightgbm"]
 TOOLS += ["crepes", "densratio", "mapie", "playwright", "axe-playwright-python"]
 # The pinned ones of these need newer libraries than the minima.
 OLDER = {"pandas": "2.2.2"}

@@ -8,6 +8,10 @@ class RefusalError(ValueError):
     """
 
 
+class ClusterError(OSError):
+    """A cluster does not answer, has lost its workers or its scheduler, or took longer than it was given."""
+
+
 class InfiniteIntervalWarning(UserWarning):
     """Intervals are infinite because there are too few calibration rows. The message gives the remedy."""
 

@@ -60,6 +60,8 @@ EVERY = {
     "gamma": 1.5,
     "side": "lower",
     "train-rows": 1000,
+    "all-rows": True,
+    "dask": "tcp://10.0.0.1:8786",
     "memory": "2GB",
     "seed": 7,
 }

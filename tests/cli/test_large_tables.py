@@ -47,6 +47,14 @@ def test_a_sample_is_told_and_is_decided_by_the_seed(confide):
     assert first == again != other
 
 
+def test_all_rows_are_learnt_from_by_batches(confide, files):
+    write(files / "table/3.parquet", people(3000, 5))
+    _, out, err = answers(confide, "table", "--base", "lightgbm", "--all-rows")
+    said = "Observational rows: 3,240 read, 2,240 learnt from by batches, 1,000 held out for the size of errors."
+    assert said in out
+    assert err == ""
+
+
 def test_json_has_the_peak_of_memory(confide):
     status, out, _ = confide(*RUN, "--json")
     assert status == 0
@@ -68,6 +76,8 @@ def test_other_commands_take_them_too(confide, command):
         (["--memory", "much"], "memory must be a size such as '8GB' or '500MB', got 'much'."),
         (["--memory", "1MB"], "memory must be at least 1000MB, got '1MB'."),
         (["--train-rows", "0"], "--train-rows"),
+        (["--train-rows", "9", "--all-rows"], "give --train-rows or --all-rows, and one of them."),
+        (["--observational", "obs.csv", "--all-rows"], "a bound on rows needs Parquet files"),
         (["--save", "table/m.confide"], "table/m.confide is an input: name another file"),
         (["--observational", "table/*.parquet", "--save", "table/1.parquet"], "table/1.parquet is an input"),
         (["--outcome", "z"], "table has no column z"),

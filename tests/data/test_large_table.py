@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from confide import CounterfactualIntervals, LargeTable, stack
-from confide.data import large_table
+from confide.data import large_table, parts, values
 from confide.data.large_table import parse_memory
 from confide.data.sampling import chosen_rows
 from tables import people
@@ -112,7 +112,7 @@ def test_methods_that_calibrate_on_observational_rows_take_the_sample():
 @pytest.mark.parametrize("sizes", [[600], [1, 299, 300], [60] * 10])
 def test_files_and_batches_change_nothing(tmp_path, monkeypatch, batch, sizes):
     expected = stack(LargeTable(ds.dataset(OBSERVATIONAL), rows=77), trial())
-    monkeypatch.setattr(large_table, "BATCH_ROWS", batch)
+    monkeypatch.setattr(parts, "BATCH_ROWS", batch)
     study = stack(LargeTable(in_files(tmp_path, OBSERVATIONAL, sizes), rows=77), trial())
     assert study.X.equals(expected.X)
     assert study.beyond == expected.beyond
@@ -156,7 +156,7 @@ def test_what_is_wrong_in_any_row_is_told(change, message):
 
 
 def test_too_many_different_texts_are_refused(monkeypatch):
-    monkeypatch.setattr(large_table, "MOST_VALUES", 50)
+    monkeypatch.setattr(values, "MOST_VALUES", 50)
     with pytest.raises(ValueError, match=r"column 'code' has more than 50 different values.*--id code"):
         stack(LargeTable(ds.dataset(OBSERVATIONAL), rows=3), trial())
 

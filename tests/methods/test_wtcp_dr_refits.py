@@ -297,19 +297,6 @@ def test_rows_in_parallel_equal_rows_in_turn(backend):
         np.testing.assert_array_equal(arm.set_params(n_jobs=2).predict_interval(NEW[:4]), in_turn)
 
 
-def test_rows_on_a_dask_cluster_equal_rows_in_turn():
-    distributed = pytest.importorskip("distributed")
-    arm = WTCPDR(base=TREE, ratio=OracleRatio(tilted), refit=True, random_state=0).fit(X, Y, trial=TRIAL)
-    in_turn = arm.predict_interval(NEW[:4])
-    local = {"n_workers": 1, "threads_per_worker": 2, "processes": False, "dashboard_address": None}
-    with (
-        distributed.LocalCluster(**local) as cluster,
-        distributed.Client(cluster),
-        joblib.parallel_config(backend="dask"),
-    ):
-        np.testing.assert_array_equal(arm.predict_interval(NEW[:4]), in_turn)
-
-
 @pytest.mark.parametrize("effect", ["bonferroni", "nested-exact"])
 @pytest.mark.parametrize("base", [make_pipeline(StandardScaler(), Ridge()), TREE])
 @pytest.mark.slow

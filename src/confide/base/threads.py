@@ -78,6 +78,11 @@ def _count(rows: Any) -> int:
     return 0
 
 
+def threads_now() -> int:
+    """Return how many threads code may have here that is told their number and does not ask OpenMP."""
+    return max(1, min(_here.now, _here.now if _here.most is None else _here.most))
+
+
 @contextmanager
 def one_thread() -> Iterator[None]:
     """Limit a block to one thread for any number of rows: for work that already runs on all cores."""

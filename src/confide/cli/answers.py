@@ -14,6 +14,7 @@ from confide.base.memory import peak_memory
 from confide.cli.app import (
     DEFAULT_METHOD,
     Above,
+    AllRows,
     Alpha,
     Assignment,
     Base,
@@ -51,6 +52,7 @@ from confide.cli.app import (
     Unit,
     app,
 )
+from confide.cli.clusters import Dask, answered_on, cluster_at, is_folder, tables_on, writes_folder
 from confide.cli.config import config_hash, say_changes, use_config, write_config
 from confide.cli.console import (
     check_one_standard_input,
@@ -76,6 +78,7 @@ from confide.cli.shared import (
 )
 
 if TYPE_CHECKING:
+    from confide.dask.cluster import Cluster as Workers
     from confide.data.csv_files import Dialect
     from confide.data.study import Study
     from confide.model import CounterfactualIntervals
@@ -130,7 +133,9 @@ def run(
     gamma: Gamma = 1.0,
     side: Side = "both",
     train_rows: TrainRows = None,
+    all_rows: AllRows = False,
     memory: Memory = None,
+    dask: Dask = None,
     seed: Seed = 0,
     config: Annotated[
         str | None,
@@ -148,8 +153,7 @@ def run(
     """Fit on two files, and answer for the people in a third."""
     answering = predict is not None
     whom = ForWhom(assignment, cluster, target, group, gamma, side)
-    named = (outcome_label, unit, treatment_label)
-    page = PageOptions(*named, by, above, below, fdr, under, lower_is_better)
+    page = PageOptions(outcome_label, unit, treatment_label, by, above, below, fdr, under, lower_is_better)
     page.check()
     bounds = {"outcome_values": _numbers(outcome_values), "outcome_range": _numbers(outcome_range)}
     analysis = config_hash(context)
@@ -163,7 +167,7 @@ def run(
     inputs = observational, trial, predict, whom.file
     _check_asked(predict, out, save, report, participants, page)
     outputs = out if answering else None, save, report, participants
-    check_outputs(*outputs, as_json=as_json, inputs=(*inputs, config))
+    check_outputs(*outputs, as_json=as_json, inputs=(*inputs, config), folder=writes_folder(dask, out, report))
     if participants is not None and trial == "-":
         raise typer.BadParameter("--participants reads the trial's file twice: name a file, not standard input.")
     check_one_standard_input(*inputs)
@@ -171,18 +175,19 @@ def run(
     from confide.base.cache import sharing_fits
 
     # What the report measures learns the same from the large table as the model does.
-    with notes(), sharing_fits() if report is not None else nullcontext():
-        kept = Kept(train_rows, memory, seed)
-        study = read_tables(
-            observational, trial, treatment, outcome, id, category, dialect, predict, covariates, whom, kept
-        )
+    with cluster_at(dask) as workers, notes(), sharing_fits() if report is not None else nullcontext():
+        kept = Kept(train_rows, memory, seed, all_rows)
+        tables = observational, trial, treatment, outcome, id, category, dialect, predict, covariates, whom, kept
+        study = read_tables(*tables, **tables_on(workers))
         model = fitted(study, method, alpha, seed, whom, control=control, **asked)
         model.config_hash_ = analysis
         with waiting("computing the diagnostics"):
             summary = model.summary()
         answered, individuals = None, None
         if predict is not None:
-            answered, individuals = _answer(model, predict, out, None, dialect, keep=report is not None)
+            answered, individuals = _answer(
+                model, predict, out, None, dialect, keep=report is not None, workers=workers
+            )
         effects = None if participants is None else _participants(model, study, trial, participants, dialect)
         if save is not None:
             model.save(save)
@@ -215,18 +220,21 @@ def predict(
     sep: Separator = None,
     decimal: Decimal = ".",
     encoding: Encoding = None,
+    dask: Dask = None,
     as_json: Json = False,
 ) -> None:
     """Answer for new people with a saved model; files of any length, in constant memory."""
-    check_outputs(out, as_json=as_json, inputs=(model, new))
+    if dask is not None and not is_folder(out):
+        raise typer.BadParameter(f"--dask writes a folder of Parquet files: give --out a new folder, got {out}.")
+    check_outputs(out, as_json=as_json, inputs=(model, new), folder=dask is not None)
     dialect = dialect_of(sep, decimal, encoding)
     from confide import load
 
-    with notes():
+    with cluster_at(dask) as workers, notes():
         with waiting("loading"):
             saved = load(model, trusted=trust or [])
             loaded = saved if alpha is None else saved.with_alpha(alpha)
-        answered, _ = _answer(loaded, new, out, control, dialect)
+        answered, _ = _answer(loaded, new, out, control, dialect, workers=workers)
     if as_json:
         print_json({"answered": answered, "config_hash": loaded.config_hash_})
     else:
@@ -440,8 +448,14 @@ def _answer(
     dialect: Dialect,
     *,
     keep: bool = False,
+    workers: Workers | None = None,
 ) -> tuple[Answered, Individuals | None]:
-    """Write the predictions for a file, with progress on a terminal; return the counts and, to keep, the rows."""
+    """Write the predictions for a file, with progress on a terminal; return the counts and, to keep, the rows.
+
+    A folder is written by the workers of a cluster.
+    """
+    if workers is not None and is_folder(out):
+        return answered_on(workers, model, source, out, control), None
     from confide.predict.batches import answer_file, covariates
 
     gathered = None

@@ -25,6 +25,12 @@ TrainRows = Annotated[
     int | None,
     typer.Option(min=1, help="Most rows of a Parquet table that models learn from, drawn at random; by default all."),
 ]
+AllRows = Annotated[
+    bool,
+    typer.Option(
+        "--all-rows", help="Learn from every row of a Parquet table, by batches, however many: with --base lightgbm."
+    ),
+]
 Memory = Annotated[
     str | None,
     typer.Option(
@@ -52,7 +58,8 @@ Covariates = Annotated[
 ]
 Method = Annotated[str | None, typer.Option(help="One of `confide methods`; the default is confide's own.")]
 Base = Annotated[
-    str | None, typer.Option(help="Base model: auto, constant, linear, ridge, boosting or forest; by default auto.")
+    str | None,
+    typer.Option(help="Base model: auto, constant, linear, ridge, boosting, lightgbm or forest; by default auto."),
 ]
 ConformityScore = Annotated[
     str | None,

@@ -27,9 +27,9 @@ NOT_KEYS = {"config", "save_config", "as_json"}
 PATHS = {"observational", "trial", "predict", "target", "out", "save", "report", "participants"}
 # What the report calls things.
 NAMES = {"outcome_label", "unit", "treatment_label"}
-# Where tables come from, how they are written, where answers go, and what things are called; of a target, only whether
-# it is a file.
-NOT_HASHED = PATHS - {"target"} | {"sep", "decimal", "encoding"} | NAMES
+# Where tables come from, how they are written, which cluster reads them, where answers go, and what things are called;
+# of a target, only whether it is a file.
+NOT_HASHED = PATHS - {"target"} | {"sep", "decimal", "encoding", "dask"} | NAMES
 # Values of paths that are not files.
 NO_FILES = {("target", "observational")}
 # The key of the version that wrote a file.

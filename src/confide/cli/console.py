@@ -29,14 +29,18 @@ def check_outputs(
     *,
     as_json: bool = False,
     inputs: Sequence[str | None] = (),
+    folder: bool = False,
 ) -> None:
-    """Raise, before anything is computed, if an output cannot be written or would replace an input."""
+    """Raise, before anything is computed, if an output cannot be written or would replace an input.
+
+    With ``folder`` the intervals go to a folder, which must be new or empty.
+    """
     from pathlib import Path
 
     from confide.data.formats import STANDARD, format_of
     from confide.data.many_files import is_of_batches, paths_of
 
-    for table in filter(None, (out, participants)):
+    for table in filter(None, (None if folder else out, participants)):
         format_of(table)
     if participants == STANDARD:
         raise typer.BadParameter("--participants needs a file to write to.")
@@ -62,8 +66,11 @@ def check_outputs(
             raise ValueError(f"{path} cannot hold both {taken[real]} and {what}: name two files.")
         if read & {real, *map(str, Path(real).parents)}:
             raise ValueError(f"{path} is an input: name another file for the output.")
-        if target.is_dir() or not target.parent.is_dir() or not os.access(target.parent, os.W_OK):
-            raise ValueError(f"{path} cannot be written: its folder must exist and be writable, and it must be a file.")
+        new = folder and path == out
+        replaces = target.is_dir() and not (new and not any(target.iterdir()))
+        if replaces or not target.parent.is_dir() or not os.access(target.parent, os.W_OK):
+            must = "it must be new" if new else "it must be a file"
+            raise ValueError(f"{path} cannot be written: its folder must exist and be writable, and {must}.")
         taken[real] = what
 
 
@@ -112,9 +119,12 @@ def print_memory(study: Any, observational: str, memory: str | None, screen: Any
     if not is_of_batches(observational):
         return
     kept = int((~study.trial).sum())
-    rows = kept + (0 if study.beyond is None else study.beyond.rows)
+    beyond = 0 if study.beyond is None else study.beyond.rows
+    learnt = f"{kept:,} learnt from"
+    if beyond and study.beyond.rest is not None:
+        learnt = f"{beyond:,} learnt from by batches, {kept:,} held out for the size of errors"
     peak = peak_memory()
-    typer.echo(f"\nObservational rows: {rows:,} read, {kept:,} learnt from.", file=screen)
+    typer.echo(f"\nObservational rows: {kept + beyond:,} read, {learnt}.", file=screen)
     if peak is not None:
         typer.echo(f"Peak memory: {peak / 1e9:.1f} GB, of {memory or LargeTable.memory}.", file=screen)
 

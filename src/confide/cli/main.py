@@ -13,6 +13,7 @@ from confide import __version__
 from confide.base.threads import wait_passively
 from confide.cli import answers, effects, evidence, selection, stories  # noqa: F401  (they register their commands)
 from confide.cli.app import app
+from confide.cli.clusters import with_address
 
 # typer's public name for usage errors, and its exit status for an interrupt.
 UsageError: type[typer.BadParameter] = typer.BadParameter.__bases__[0]
@@ -27,7 +28,7 @@ def main() -> None:
     wait_passively()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))  # temporary files are removed on the way out
     try:
-        status = app(standalone_mode=False)
+        status = app(with_address(sys.argv[1:]), standalone_mode=False)
     except UsageError as error:
         _fail(error.format_message())
     except BrokenPipeError:  # the reader of the output has closed it

@@ -28,7 +28,7 @@ class ForWhom:
     side: str = "both"
 
     @property
-    def carried(self) -> dict[str, str | None]:
+    def carried(self) -> dict[str, Any]:
         """What the study carries: columns of the trial, and the target."""
         return {"assignment": self.assignment, "cluster": self.cluster, "target": self.target}
 
@@ -110,11 +110,14 @@ class Kept:
     rows: int | None = None
     memory: str | None = None
     seed: int = 0
+    all_rows: bool = False
 
     @property
     def parameters(self) -> dict[str, Any]:
         """Parameters of a large table; those not given are its defaults."""
-        given = {"rows": self.rows, "memory": self.memory, "random_state": self.seed}
+        if self.all_rows and self.rows is not None:
+            raise typer.BadParameter("give --train-rows or --all-rows, and one of them.")
+        given = {"rows": "all" if self.all_rows else self.rows, "memory": self.memory, "random_state": self.seed}
         return {name: value for name, value in given.items() if value is not None}
 
 
@@ -140,8 +143,12 @@ def read_tables(
     covariates: str | None = None,
     whom: ForWhom = TRIAL_PEOPLE,
     kept: Kept = ALL_ROWS,
+    **large: Any,
 ) -> Study:
-    """Return the study of two files; identifiers are not covariates, and new rows must have all covariates."""
+    """Return the study of two files; identifiers are not covariates, and new rows must have all covariates.
+
+    ``large`` makes tables that are read by batches, if they are to be elsewhere than here (`tables_on`).
+    """
     from confide.data.files import read_study
 
     with waiting("reading"):
@@ -157,6 +164,7 @@ def read_tables(
             covariates=None if covariates is None else [name.strip() for name in covariates.split(",")],
             **whom.carried,
             **kept.parameters,
+            **large,
         )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import os
 import sys
 import warnings
 from contextlib import ExitStack, contextmanager
@@ -71,6 +72,7 @@ def read_study(
     assignment: str | None = None,
     cluster: str | None = None,
     target: str | None = None,
+    large: Callable[..., LargeTable] = LargeTable,
     **kept: Any,
 ) -> Study:
     """Return the study of two files; the observational one may be a pattern or a folder of Parquet files.
@@ -78,10 +80,10 @@ def read_study(
     Identifiers are not covariates. If the file of new rows is given and can be read twice, it must have the covariates:
     this is checked before a model is fitted. ``categories`` are columns that are categories although their values look
     like numbers; ``covariates`` are the only columns that are used, all by default. ``assignment`` and ``cluster`` are
-    columns of the trial, ``target`` is a file or "observational", as in `stack`. ``kept`` are the parameters of
-    `LargeTable`, for an observational table that is read by batches.
+    columns of the trial, ``target`` is a file or "observational", as in `stack`. An observational table that is read by
+    batches is a ``large``, whose parameters are ``kept``.
     """
-    tables = [_read_observational(observational, dialect, kept), read_file(trial, dialect)]
+    tables = [_read_observational(observational, dialect, large, kept), read_file(trial, dialect)]
     if is_of_batches(observational) and Path(trial).resolve() in {
         Path(each).resolve() for each in paths_of(observational)
     }:
@@ -125,10 +127,16 @@ def read_study(
     return study
 
 
-def _read_observational(path: str, dialect: Dialect, kept: dict[str, Any]) -> pa.Table | LargeTable:
+def _read_observational(
+    path: str, dialect: Dialect, large: Callable[..., LargeTable], kept: dict[str, Any]
+) -> pa.Table | LargeTable:
     """Return the observational table, whole or to be read by batches."""
+    elsewhere = large is not LargeTable
     if is_of_batches(path):
-        return LargeTable(open_dataset(path), **kept)
+        # Who reads it elsewhere has another current folder.
+        return large(open_dataset(os.path.abspath(path) if elsewhere else path), **kept)  # noqa: PTH100  (a pattern)
+    if elsewhere:
+        raise ValueError(f"a cluster reads Parquet files, got {path}. Convert it, or leave --dask out.")
     asked = [name for name in ("rows", "memory") if name in kept]
     if asked:
         raise ValueError(

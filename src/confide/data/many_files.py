@@ -66,7 +66,7 @@ def unified(dataset: ds.Dataset, columns: Sequence[str]) -> ds.Dataset:
         for name in columns:
             if name in fields:
                 known = found.setdefault(name, fields[name])
-                found[name] = _promoted(known, fields[name], first.setdefault(name, where), where)
+                found[name] = promoted(known, fields[name], first.setdefault(name, where), where)
     return dataset.replace_schema(
         pa.schema([found[name] if name in found else dataset.schema.field(name) for name in columns])
     )
@@ -124,7 +124,7 @@ def _visible(folder: Path) -> Iterator[Path]:
             yield each
 
 
-def _promoted(known: pa.Field, other: pa.Field, first: str, where: str) -> pa.Field:
+def promoted(known: pa.Field, other: pa.Field, first: str, where: str) -> pa.Field:
     """Return the field that holds both; raise if there is none."""
     schemas = [pa.schema([each.remove_metadata().with_nullable(True)]) for each in (known, other)]
     try:

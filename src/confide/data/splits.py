@@ -22,13 +22,15 @@ if TYPE_CHECKING:
 class Rows:
     """Covariates and outcomes, usually of one source.
 
-    ``weight`` is for base models that are trained on both sources, ``marks`` for rows that calibrate.
+    ``weight`` is for base models that are trained on both sources, ``marks`` for rows that calibrate. ``more`` are
+    further rows that are not in memory (`confide.models.lightgbm_model.MoreRows`); a part of the rows has none.
     """
 
     X: NDArray[np.float64]
     y: NDArray[np.float64]
     weight: NDArray[np.float64] | None = None
     marks: Marks | None = None
+    more: Any = None
 
     def __len__(self) -> int:
         return len(self.y)

@@ -15,9 +15,11 @@ from confide.base.validation import examples, suggest
 from confide.data import kinds
 from confide.data.arrow import is_frame, read_frame, read_table
 from confide.data.encoding import CategoryColumn
-from confide.data.large_table import Beyond, LargeTable, Scan
+from confide.data.large_table import ALL, Beyond, LargeTable, Scan, TableByBatches
+from confide.data.rest import Reading, Rest
 from confide.data.study import Study
 from confide.data.twins import alike, twins
+from confide.data.values import Look
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
 
 
 def stack(
-    observational: Table | LargeTable | None,
+    observational: Table | TableByBatches | None,
     trial: Table,
     treatment: str = "t",
     outcome: str = "y",
@@ -80,7 +82,7 @@ def stack(
     """
     if isinstance(observational, ds.Dataset):
         observational = LargeTable(observational)
-    large = observational if isinstance(observational, LargeTable) else None
+    large = observational if isinstance(observational, TableByBatches) else None
     given = {name: table for name, table in zip(names, (observational, trial), strict=True) if table is not None}
     for name, table in given.items():
         if not is_frame(table) and table is not large:
@@ -122,7 +124,9 @@ def stack(
         np.arange(sources.rows) >= before,
         target=_read_target(target, covariates),
         assignment_column=marks.get("assignment"),
-        beyond=None if sources.scan is None else Beyond.of(sources.scan, held),
+        beyond=None
+        if sources.scan is None
+        else Beyond.of(sources.scan, held, _rest(large, sources, covariates, roles, declared)),
         **{role: _mark(role, column, tables[names[1]][column], before) for role, column in marks.items()},
     )
 
@@ -165,7 +169,7 @@ def _of_kind(given: Table, joined: pa.Table) -> Any:
 
 
 def _scanned(
-    large: LargeTable,
+    large: TableByBatches,
     trial: pa.Table,
     covariates: Sequence[str],
     roles: Sequence[str],
@@ -185,10 +189,10 @@ def _scanned(
     for name in (name for name in columns if name not in counted):
         kinds.Written.at(name, pa.chunked_array([], types[name]))  # raises for types that are no kind of value
     complete = {roles[0]: "treatment", roles[1]: "outcome"}
-    return large.scan(columns, counted, complete, large.most_rows(len(covariates), len(covariates)))
+    return large.scan(Look(columns, counted, complete), large.most_rows(len(covariates), len(covariates)))
 
 
-def _fitting(large: LargeTable, sources: Sources, held: Mapping[str, str]) -> Sources:
+def _fitting(large: TableByBatches, sources: Sources, held: Mapping[str, str]) -> Sources:
     """Return the tables with as many rows of the large one as fit, given how covariates are encoded."""
     (name, _), trial = sources.tables.items()
     scan = sources.scan
@@ -206,6 +210,18 @@ def _fitting(large: LargeTable, sources: Sources, held: Mapping[str, str]) -> So
             stacklevel=3,
         )
     return Sources(dict([(name, scan.sample), trial]), scan)
+
+
+def _rest(
+    large: TableByBatches | None, sources: Sources, covariates: Sequence[str], roles: Sequence[str], declared: set[str]
+) -> Rest | None:
+    """Return the rows beyond the sample, if models are to learn from all of them."""
+    if large is None or sources.scan is None or large.rows != ALL:
+        return None
+    treatment, outcome = roles
+    treated = sources.kind(treatment, category=treatment in declared, labels=True)
+    reading = Reading(tuple(covariates), (treatment, treated), (outcome, sources.kind(outcome)))
+    return large.rest(sources.scan, reading)
 
 
 def _check_marks(marks: dict[str, str], roles: list[str], columns: list[str], trial: str) -> None:

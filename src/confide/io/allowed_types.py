@@ -17,6 +17,8 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
+from confide.models.lightgbm_model import LightGBMRegressor, Trees
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
@@ -50,6 +52,7 @@ OBJECTS = {
     "confide.models.auto.AutoClassifier",
     "confide.models.auto.AutoRegressor",
     "confide.models.interval_ends.IntervalEnds",
+    "confide.models.lightgbm_model.LightGBMRegressor",  # its trees are arrays, which `check_trees` checks
     "confide.models.preprocessing.Learner",
     "confide.models.preprocessing.SeenColumns",
     "confide.models.preprocessing.Splines",  # makes its splines by scipy's constructor, which checks them
@@ -194,6 +197,11 @@ def check_trees(found: Iterable[Any], own: Iterable[str] = ()) -> None:
     if TREE in own:
         return
     found = list(found)
+    for part in found:
+        if isinstance(part, LightGBMRegressor) and hasattr(part, "nodes_"):
+            if type(part.n_features_in_) is not int:
+                raise ValueError("trees without a number of columns")
+            Trees(part.nodes_, part.ends_).check(part.n_features_in_)
     kinds = HistGradientBoostingClassifier | HistGradientBoostingRegressor
     boosting = [part for part in found if isinstance(part, kinds)]
     checked = {id(tree) for model in boosting for tree in _checked_trees(model)}

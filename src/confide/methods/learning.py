@@ -30,8 +30,9 @@ from confide.exceptions import RefusalError, TrialAloneWarning
 from confide.methods.arm import Arm
 from confide.methods.new_rows import predictions
 from confide.methods.trial_outcomes import TrialOutcomes
-from confide.models.base_model import check_base_on, share_explained
+from confide.models.base_model import check_base, check_base_on, share_explained
 from confide.models.fitting import seeded
+from confide.models.lightgbm_model import LightGBMRegressor
 from confide.models.scores import Grounded, Score, check_score, raised_scores
 from confide.ratio import check_ratio
 from confide.ratio.registry import check_seen
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
+    from confide.models.lightgbm_model import MoreRows
     from confide.ratio import DensityRatio
     from confide.typing import Booleans, Floats, Level, Places, RandomState, Regressor, Table
 
@@ -116,6 +118,7 @@ class ArmLearner(RegressorMixin, BaseEstimator, ABC):
         population: Any = None,
         others: Any = None,
         weights: ArmWeights | ArrayLike | None = None,
+        more: MoreRows | None = None,
     ) -> Self:
         """Fit on one arm's rows.
 
@@ -136,6 +139,9 @@ class ArmLearner(RegressorMixin, BaseEstimator, ABC):
             For whom the trial rows stand: an object of `confide.weights`, or one weight per row, of which those of
             trial rows count; a new row then weighs as much as the heaviest. Methods that calibrate on the trial take
             them.
+        more : MoreRows, default None
+            Further observational rows of this arm, which are not in memory: ``base="lightgbm"`` learns from them by
+            batches, and those in X are held out. Methods that learn from all observational rows alike take them.
         """
         with all_or_nothing(self):
             self.fitted_as_ = clone(self)
@@ -161,7 +167,11 @@ class ArmLearner(RegressorMixin, BaseEstimator, ABC):
             if self.weights_ is not None:
                 self._check_takes("weights")
             marked = rows[trial] if self.weights_ is None else replace(rows[trial], marks=self.weights_.marks)
-            arm = Arm(marked, rows[as_slice(~trial)], population, elsewhere, shares, *seeds)
+            observational = rows[as_slice(~trial)]
+            if more is not None:
+                self._check_takes_more()
+                observational = replace(observational, more=more)
+            arm = Arm(marked, observational, population, elsewhere, shares, *seeds)
             self.side_, self.group_ = "both", None
             self._check_needed(trial)
             self.score_ = check_score(self.conformity_score)
@@ -201,6 +211,23 @@ class ArmLearner(RegressorMixin, BaseEstimator, ABC):
             raise RefusalError(
                 f"{self._name()} does not calibrate on trial rows alone, so it takes no {what}. Use prognostic, "
                 "transfer, transfer-centred, naive or wscp-dr-calibrated."
+            )
+
+    def _takes_more(self) -> bool:
+        """Return whether the base model learns from all observational rows alike, so that it may do so by batches."""
+        return False
+
+    def _check_takes_more(self) -> None:
+        """Raise if the method, or the base model, does not learn from rows by batches."""
+        if not self._takes_more():
+            raise RefusalError(
+                f"{self._name()} splits or weighs observational rows, or does not use them: it cannot learn from all "
+                "of them by batches. Use prognostic, transfer or transfer-centred, or give a number of rows."
+            )
+        if not isinstance(check_base(self.base), LightGBMRegressor):
+            raise ValueError(  # noqa: TRY004  (a model, but not one that can)
+                f"only base='lightgbm' learns from all rows by batches, got base={self.base!r}. Use it, or give a "
+                "number of rows."
             )
 
     @abstractmethod

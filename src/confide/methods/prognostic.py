@@ -176,6 +176,9 @@ class Prognostic(ArmEstimator):
     def _promise(self) -> Promise:
         return KEPT_UNDER_CONFOUNDING
 
+    def _takes_more(self) -> bool:
+        return True
+
     def _ranks_trial_rows(self) -> bool:
         return True
 

@@ -23,6 +23,7 @@ from confide.data.splits import Rows
 from confide.exceptions import InfiniteIntervalWarning, RefusalError
 from confide.methods.registry import METHODS
 from confide.methods.registry import method as method_by_name
+from confide.models.by_batches import ArmRest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -159,8 +160,16 @@ def fit_arm(
                 population=encoded.part(~study.trial),
                 others=(encoded.part(others), study.y[others]),
                 weights=weights,
+                more=_more_rows(encoded, study, label),
             )
     return fitted, [(each.category, str(each.message)) for each in caught]
+
+
+def _more_rows(encoded: EncodedRows, study: Study, label: Label) -> ArmRest | None:
+    """Return an arm's observational rows that are not in memory, if models are to learn from them."""
+    if study.beyond is None or study.beyond.rest is None:
+        return None
+    return ArmRest(study.beyond.rest, label, encoded.encoder, encoded.own)
 
 
 def point_out_two_values(arm: ArmEstimator, y: Floats) -> None:

@@ -108,6 +108,9 @@ class Transfer(ArmEstimator):
         base_on = check_base_on(self.base_on, ("observational", "centred", *BASE_ON[1:]))
         return alone.get(base_on, {"trial": 2, "observational": 1})
 
+    def _takes_more(self) -> bool:
+        return self.base_on in ("observational", "centred", "grounded")
+
     def _ranks_trial_rows(self) -> bool:
         return self.clipped is None
 

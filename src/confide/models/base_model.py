@@ -15,7 +15,8 @@ from confide.base.cache import fit_once
 from confide.base.validation import suggest
 from confide.models.auto import AutoRegressor
 from confide.models.fitting import seeded, weights_for
-from confide.models.preprocessing import prepared, ridge_on_splines, settled_ridge, standardised
+from confide.models.lightgbm_model import LightGBMRegressor
+from confide.models.preprocessing import Learner, prepared, ridge_on_splines, settled_ridge, standardised
 from confide.models.ridge import BlockRidge
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ BASES: dict[str, Callable[[], Regressor]] = {
     "linear": lambda: standardised(LinearRegression()),
     "ridge": ridge_on_splines,
     "boosting": HistGradientBoostingRegressor,
+    "lightgbm": LightGBMRegressor,
     "forest": lambda: standardised(RandomForestRegressor(min_samples_leaf=5)),
 }
 
@@ -45,9 +47,14 @@ def check_base_on(base_on: str, known: tuple[str, ...] = BASE_ON) -> str:
 
 
 def learn(base: Any, rows: Rows, seed: int) -> Any:
-    """Return the base model fitted on the rows; None means `AutoRegressor`."""
+    """Return the base model fitted on the rows; None means `AutoRegressor`.
+
+    If there are more rows than those in memory, it learns from them by batches, and those in memory are held out.
+    """
     base = seeded(check_base(base), seed)
-    model = prepared(base, copy=not isinstance(base, AutoRegressor | HistGradientBoostingRegressor))
+    if rows.more is not None:
+        return fit_once(Learner.of(base), rows.more)
+    model = prepared(base, copy=not isinstance(base, AutoRegressor | HistGradientBoostingRegressor | LightGBMRegressor))
     return fit_once(model, rows.X, rows.y, **weights_for(model, rows.weight))
 
 

@@ -28,6 +28,8 @@ def held_out(model: Learner, rows: Rows, seed: int) -> tuple[Places, Floats]:
     if isinstance(last, AutoRegressor) and len(last.held_out()[0]):
         return last.held_out()
     places = np.random.default_rng(seed).permutation(len(rows))[:COMPARISON_ROWS]
+    if rows.more is not None:  # it has not learnt from those in memory
+        return places, np.asarray(model.predict(rows.X[places]))
     if len(places) < 2:
         return places[:0], np.empty(0)
     some = rows[places]

@@ -1,0 +1,184 @@
+"""A Dask cluster that is watched: tasks end with results, or with one clear error within a stated time."""
+
+from __future__ import annotations
+
+import logging
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from confide.base.threads import PASSIVE, cores, environment, one_thread
+from confide.exceptions import ClusterError
+
+try:
+    import distributed
+    from dask import delayed
+except ImportError as missing:
+    raise ImportError(
+        f"confide.dask needs Dask, which cannot be imported ({missing}): pip install 'confide[dask]'."
+    ) from missing
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+# Seconds that a scheduler may take to answer, and that a cluster may be without workers.
+ANSWER_SECONDS = 10.0
+PATIENCE_SECONDS = 60.0
+# Seconds between looks at the tasks.
+LOOK_SECONDS = 0.2
+# The address that stands for a cluster on this machine.
+LOCAL = "local"
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """A cluster that tasks run on.
+
+    Parameters
+    ----------
+    client : distributed.Client
+        The connection to it.
+    timeout : float, default None
+        Most seconds that one step may take, such as the pass over all rows or the training of one arm; None: any.
+    patience : float
+        Seconds that the cluster may be without workers.
+
+    Attributes
+    ----------
+    address : str
+        The scheduler's address.
+    """
+
+    client: distributed.Client
+    timeout: float | None = None
+    patience: float = field(default=PATIENCE_SECONDS, kw_only=True)
+    address: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Keep the scheduler's address: a client that has lost it does not know it."""
+        object.__setattr__(self, "address", str(getattr(self.client.scheduler, "address", "of the client")))
+
+    @classmethod
+    def current(cls, client: Any = None, timeout: float | None = None) -> Cluster:
+        """Return the cluster of a client, by default of the one that was started last."""
+        if isinstance(client, Cluster):
+            return client
+        if client is None:
+            try:
+                client = distributed.default_client()
+            except ValueError as error:
+                raise ValueError(
+                    "there is no Dask client: start one, such as client = distributed.Client(n_workers=2), or "
+                    "distributed.Client(address) for a cluster that runs."
+                ) from error
+        return cls(client, timeout)
+
+    def run(self, what: str, tasks: Sequence[Any]) -> list[Any]:
+        """Return the results of delayed tasks, in their order; ``what`` is being done, for messages.
+
+        Tasks of a worker that is lost are run again by the scheduler, on another one. Raises what a task raised, and a
+        `ClusterError` if the scheduler is lost, if there has been no worker for too long, or if time is up. What is
+        still to be done is given up then.
+        """
+        if not tasks:
+            return []
+        self._check_alive(what)
+        futures = self.client.compute(list(tasks), retries=0)
+        try:
+            self._wait(what, futures)
+            return list(self.client.gather(futures))
+        except BaseException:
+            self._give_up(futures)
+            raise
+
+    def map(self, what: str, function: Callable[..., Any], *arguments: Sequence[Any]) -> list[Any]:
+        """Return what a function says of each argument, or of several side by side; each call has one thread."""
+        call = delayed(_on_one_thread, pure=False)
+        return self.run(what, [call(function, *each) for each in zip(*arguments, strict=True)])
+
+    def _wait(self, what: str, futures: list[Any]) -> None:
+        """Wait until all tasks are done; raise the first error."""
+        began = seen = time.monotonic()
+        waiting = list(futures)
+        while waiting:
+            for future in waiting:
+                if future.status == "error":
+                    raise _told(what, future)
+                if future.status in ("cancelled", "lost"):
+                    raise ClusterError(f"{what}: the connection to the scheduler {self.address} was lost.")
+            waiting = [future for future in waiting if future.status != "finished"]
+            now = time.monotonic()
+            if self.client.status in ("closing", "closed"):
+                raise ClusterError(f"{what}: the connection to the scheduler {self.address} was lost.")
+            if self.client.status == "running" and self._workers():
+                seen = now
+            if now - seen > self.patience:
+                raise ClusterError(
+                    f"{what}: the cluster {self.address} has had no worker for {self.patience:g} s. Start workers, or "
+                    "give them more memory if the system ended them."
+                )
+            if self.timeout is not None and now - began > self.timeout:
+                raise ClusterError(
+                    f"{what}: {len(waiting)} of {len(futures)} tasks were not done after {self.timeout:g} s. Give more "
+                    "time or more workers."
+                )
+            if waiting:
+                time.sleep(LOOK_SECONDS)
+
+    def _workers(self) -> int:
+        return len(self.client.scheduler_info(n_workers=-1)["workers"])
+
+    def _check_alive(self, what: str) -> None:
+        if self.client.status != "running":
+            raise ClusterError(f"{what}: the client of {self.address} is not connected ({self.client.status}).")
+
+    def _give_up(self, futures: list[Any]) -> None:
+        if self.client.status == "running":
+            self.client.cancel(futures, force=True)
+
+
+@contextmanager
+def connected(address: str, timeout: float | None = None) -> Iterator[Cluster]:
+    """Yield the cluster at an address, or one on this machine ("local"); raise if the scheduler does not answer."""
+    if address == LOCAL:
+        with (
+            distributed.LocalCluster(
+                n_workers=cores(),
+                threads_per_worker=1,
+                dashboard_address=":0",  # any free port
+                silence_logs=logging.CRITICAL,  # errors are told here, in one line
+                env={**PASSIVE, **environment(1)},
+            ) as local,
+            distributed.Client(local) as client,
+        ):
+            yield Cluster(client, timeout)
+        return
+    try:
+        client = distributed.Client(address, timeout=ANSWER_SECONDS)
+    except (OSError, ValueError, TimeoutError) as error:
+        raise ClusterError(
+            f"the scheduler {address} did not answer within {ANSWER_SECONDS:g} s ({type(error).__name__}). Check the "
+            "address, such as tcp://10.0.0.1:8786, and that it runs."
+        ) from error
+    with client:
+        yield Cluster(client, timeout)
+
+
+def _on_one_thread(function: Callable[..., Any], *arguments: Any) -> Any:
+    """Return a function's value, computed with one thread: workers have one task per core."""
+    with one_thread():
+        return function(*arguments)
+
+
+def _told(what: str, future: Any) -> Exception:
+    """Return a task's error in words."""
+    error = future.exception()
+    if isinstance(error, distributed.scheduler.KilledWorker):
+        return ClusterError(
+            f"{what}: a task ended its worker {error.allowed_failures + 1} times, most likely because memory was not "
+            "enough. Give workers more memory, or set a smaller memory for a task."
+        )
+    if isinstance(error, ValueError | TypeError | MemoryError | OSError):
+        return error
+    return ValueError(f"{what}: a part of the table cannot be read or computed: {type(error).__name__}: {error}")

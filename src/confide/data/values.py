@@ -1,0 +1,133 @@
+"""What stands in the columns of a table that is read by batches, and what is wrong with it; it can be added up."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from confide.data import kinds
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+# A column of text or categories may have so many different values.
+MOST_VALUES = 1_000_000
+
+
+@dataclass(frozen=True)
+class Values:
+    """The different values of a column, or some of them, and how many cells hold each.
+
+    Text is stripped of spaces, and null where it means missing.
+    """
+
+    values: pa.ChunkedArray
+    counts: NDArray[np.int64]
+
+    @classmethod
+    def none(cls, kind: pa.DataType) -> Values:
+        """Return the values of no cells."""
+        empty = kinds.plain(pa.chunked_array([], kind))
+        return cls(empty, np.zeros(0, np.int64))
+
+    def joined_with(self, name: str, other: Values) -> Values:
+        """Return the values of both; raise if there are too many."""
+        if not len(other.values):
+            return self
+        values = pa.chunked_array([*self.values.chunks, *other.values.chunks], self.values.type)
+        table = pa.table({"value": values, "count": np.concatenate([self.counts, other.counts])})
+        joined = table.group_by("value", use_threads=False).aggregate([("count", "sum")])
+        if len(joined) > MOST_VALUES:
+            raise ValueError(
+                f"column {name!r} has more than {MOST_VALUES:,} different values as text or categories. If it "
+                f"identifies rows, leave it out: --id {name}, or name the covariates. If numbers or dates are stored "
+                "as text, store them as such."
+            )
+        return Values(joined["value"], joined["count_sum"].to_numpy())
+
+    def texts(self, name: str) -> dict[str | None, int]:
+        """Return how many cells hold each category, by its standard text; None: missing."""
+        found: Counter[str | None] = Counter()
+        for text, count in zip(kinds.texts(name, self.values).to_pylist(), self.counts.tolist(), strict=True):
+            found[text] += count
+        return dict(found)
+
+
+@dataclass(frozen=True)
+class Look:
+    """What a pass over rows looks at.
+
+    Attributes
+    ----------
+    columns : sequence of str
+        The columns that are read.
+    counted : collection of str
+        Those whose values are counted, because they are text or categories.
+    complete : mapping of str to str
+        Those in which no value may be missing, and what they are, for the message.
+    """
+
+    columns: Sequence[str]
+    counted: Collection[str]
+    complete: Mapping[str, str]
+
+    def none(self, schema: pa.Schema) -> dict[str, Values]:
+        """Return what no rows hold."""
+        return {name: Values.none(schema.field(name).type) for name in self.columns}
+
+    def at(self, batch: pa.RecordBatch, where: str, start: int) -> dict[str, Values]:
+        """Return what some rows hold; raise for what is wrong. ``start`` is the number of rows before them."""
+        found = {}
+        for name in self.columns:
+            column = pa.chunked_array([batch.column(name)])
+            if name in self.complete:
+                _check_complete(self.complete[name], name, column, where, start)
+            if name not in self.counted:
+                _check_finite(name, column, where)
+            found[name] = counted(column) if name in self.counted else _some(column)
+        return found
+
+
+def joined(first: Mapping[str, Values], second: Mapping[str, Values]) -> dict[str, Values]:
+    """Return what the columns of both hold; raise if there are too many values."""
+    return {name: values.joined_with(name, second[name]) for name, values in first.items()}
+
+
+def _check_complete(what: str, name: str, column: pa.ChunkedArray, where: str, start: int) -> None:
+    """Raise if a value is missing."""
+    missing = np.flatnonzero(kinds.plain(column).is_null(nan_is_null=True).to_numpy())
+    if len(missing):
+        raise ValueError(
+            f"{where} has no {what} {name!r} in some rows (such as row {start + missing[0] + 1}). Leave these rows out."
+        )
+
+
+def _check_finite(name: str, column: pa.ChunkedArray, where: str) -> None:
+    """Raise if a number is infinite."""
+    if pa.types.is_floating(column.type) and pc.any(pc.is_inf(column)).as_py():
+        raise ValueError(
+            f"column {name!r} holds infinite values in {where}; mark them as missing, or cut them to a bound."
+        )
+
+
+def counted(column: pa.ChunkedArray) -> Values:
+    """Return the values of a column and their counts."""
+    counts = pc.value_counts(column)
+    return Values(kinds.plain(pa.chunked_array([counts.field("values")])), counts.field("counts").to_numpy())
+
+
+def _some(column: pa.ChunkedArray) -> Values:
+    """Return at most two of a typed column's values: enough to decide its kind as all of them would."""
+    known = column.filter(pc.invert(column.is_null(nan_is_null=True)))
+    some = known.slice(0, 1)
+    if kinds.is_number(known.type):  # among 0 and 1, any other number tells that they are no booleans
+        flags = pc.is_in(known, pa.array([0, 1]).cast(known.type))
+        some = pa.chunked_array([*some.chunks, *known.filter(pc.invert(flags)).slice(0, 1).chunks], known.type)
+    return Values(some, np.ones(len(some), dtype=np.int64))

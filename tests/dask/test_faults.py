@@ -1,0 +1,160 @@
+"""What may go wrong on a cluster ends with the right result or one clear error, and leaves nothing half-written."""
+
+import os
+import signal
+import threading
+import time
+
+import dask.dataframe as dd
+import distributed
+import pyarrow.dataset as ds
+import pyarrow.parquet as pq
+import pytest
+from dask import delayed
+
+import confide.dask
+from cluster_tables import NEW, OBSERVATIONAL, TRIAL, same_answers
+from commands import names
+from confide import CounterfactualIntervals, LargeTable, stack
+from confide.dask import cluster as clusters
+from confide.dask.cluster import Cluster, connected
+from confide.dask.predictions import answer_files
+from confide.exceptions import ClusterError
+from confide.models.lightgbm_model import LightGBMRegressor
+from tables import fitted_model
+
+pytestmark = pytest.mark.slow
+BOOSTED = {"method": "transfer", "base": LightGBMRegressor(n_estimators=5), "random_state": 0}
+
+
+def slow_rows(start, size, seconds=0.3):
+    """A partition that takes its time."""
+    time.sleep(seconds)
+    return OBSERVATIONAL.slice(start, size).to_pandas()
+
+
+def slow_frame(seconds=0.3):
+    """The observational table in eight partitions that take their time."""
+    meta = OBSERVATIONAL.slice(0, 500).to_pandas().iloc[:0]
+    return dd.from_delayed([delayed(slow_rows)(start, 500, seconds) for start in range(0, 4000, 500)], meta=meta)
+
+
+def while_running(client, act):
+    """Start a thread that acts when the cluster has begun to work; return it."""
+
+    def wait_and_act():
+        while not any(client.processing().values()):
+            time.sleep(0.02)
+        time.sleep(0.2)
+        act()
+
+    thread = threading.Thread(target=wait_and_act)
+    thread.start()
+    return thread
+
+
+def killer(client):
+    """Return a function that kills one of the workers: their processes are known before they are busy."""
+    pid = next(iter(client.run(os.getpid).values()))
+    return lambda: os.kill(pid, signal.SIGKILL)
+
+
+@pytest.mark.parametrize("train", [500, "all"])
+def test_a_worker_killed_during_the_fit(own_client, train):
+    ddf = slow_frame()
+    thread = while_running(own_client, killer(own_client))
+    model = confide.dask.fit(CounterfactualIntervals(**BOOSTED), ddf, TRIAL, train=train, client=own_client)
+    thread.join()
+    study = stack(LargeTable(ds.dataset(OBSERVATIONAL), rows=train), TRIAL)
+    same_answers(model, CounterfactualIntervals(**BOOSTED).fit(study))
+
+
+def test_a_worker_killed_during_predictions(own_client, tmp_path):
+    (tmp_path / "new").mkdir()
+    for place in range(60):
+        pq.write_table(NEW, tmp_path / "new" / f"{place:02d}.parquet")
+    model = fitted_model()
+    thread = while_running(own_client, killer(own_client))
+    counted = answer_files(Cluster(own_client), model, str(tmp_path / "new"), str(tmp_path / "out"))
+    thread.join()
+    assert counted.rows == 60 * len(NEW)
+    found = ds.dataset(tmp_path / "out").to_table()
+    assert found.slice(0, len(NEW)).equals(found.slice(59 * len(NEW), len(NEW)))
+    assert (len(found), names(tmp_path)) == (60 * len(NEW), ["new", "out"])
+
+
+def test_no_workers(own_client):
+    own_client.cluster.scale(0)
+    began = time.monotonic()
+    with pytest.raises(ClusterError, match=r"reading the observational table: .* has had no worker for 2 s"):
+        confide.dask.fit(CounterfactualIntervals(), slow_frame(), TRIAL, client=Cluster(own_client, patience=2.0))
+    assert time.monotonic() - began < 20
+
+
+def test_the_scheduler_is_lost(own_client):
+    thread = while_running(own_client, own_client.cluster.close)
+    with pytest.raises(ClusterError, match=r"the connection to the scheduler tcp://.* was lost"):
+        confide.dask.fit(CounterfactualIntervals(), slow_frame(2.0), TRIAL, client=own_client)
+    thread.join()
+
+
+def test_a_scheduler_that_does_not_answer(monkeypatch):
+    monkeypatch.setattr(clusters, "ANSWER_SECONDS", 0.5)
+    with (
+        pytest.raises(ClusterError, match=r"tcp://127.0.0.1:9 did not answer within 0.5 s"),
+        connected("tcp://127.0.0.1:9"),
+    ):
+        pass
+
+
+def test_time_is_up(client):
+    with pytest.raises(ClusterError, match=r"8 of 8 tasks were not done after 0.5 s. Give more time"):
+        confide.dask.fit(CounterfactualIntervals(), slow_frame(3.0), TRIAL, client=client, timeout=0.5)
+
+
+def damage(path):
+    """Spoil the first rows of a Parquet file; its footer stays."""
+    whole = path.read_bytes()
+    path.write_bytes(whole[:4] + b"\xff" * 300 + whole[304:])
+
+
+def test_a_file_that_cannot_be_read(client, table, new, tmp_path):
+    path = table / "1.parquet"
+    damage(path)
+    with pytest.raises(ValueError, match=r"1\.parquet cannot be read as parquet"):
+        confide.dask.fit(CounterfactualIntervals(), str(table), TRIAL, client=client)
+    path.write_bytes(b"PAR1 and nothing else")
+    with pytest.raises(ValueError, match=r"1\.parquet"):
+        confide.dask.fit(CounterfactualIntervals(), str(table), TRIAL, client=client)
+    other = new / "2.parquet"
+    damage(other)
+    with pytest.raises(ValueError, match=r"2\.parquet cannot be read as parquet"):
+        answer_files(Cluster(client), fitted_model(), str(new), str(tmp_path / "out"))
+    assert names(tmp_path) == ["new", "table"]
+
+
+def test_a_column_missing_in_one_part(client, table):
+    pq.write_table(OBSERVATIONAL.slice(0, 20).drop_columns(["town"]), table / "9.parquet")
+    with pytest.raises(ValueError, match=r"9\.parquet has no column town, which other files of the table have"):
+        confide.dask.fit(CounterfactualIntervals(), str(table), TRIAL, client=client)
+    parts = [OBSERVATIONAL.slice(0, 50).to_pandas(), OBSERVATIONAL.slice(50, 50).drop_columns(["town"]).to_pandas()]
+    ddf = dd.from_delayed([delayed(each) for each in parts], meta=parts[0].iloc[:0], verify_meta=False)
+    with pytest.raises(ValueError, match="partition 1 of the observational table has no column town"):
+        confide.dask.fit(CounterfactualIntervals(), ddf, TRIAL, client=client)
+
+
+def unreadable():
+    raise RuntimeError("the disk is gone")
+
+
+def test_a_partition_that_cannot_be_computed(client):
+    ddf = dd.from_delayed([delayed(unreadable)()], meta=OBSERVATIONAL.slice(0, 5).to_pandas().iloc[:0])
+    with pytest.raises(ValueError, match=r"a part of the table cannot be read or computed: .*the disk is gone"):
+        confide.dask.fit(CounterfactualIntervals(), ddf, TRIAL, client=client)
+
+
+def test_a_client_that_is_closed(client):
+    with distributed.Client(client.scheduler.address, set_as_default=False) as other:
+        pass
+    with pytest.raises(ClusterError, match="is not connected"):
+        Cluster(other).map("anything", len, ["a"])
