@@ -12,15 +12,16 @@ help: ## List the targets
 
 # --without-pip and `pip --python` need no ensurepip, which Debian packages separately.
 $(READY): requirements-dev.lock pyproject.toml
-	$(PYTHON) -m venv --clear --without-pip $(VENV)
-	$(PYTHON) -m pip --python $(BIN)/python install --quiet --requirement requirements-dev.lock
-	$(PYTHON) -m pip --python $(BIN)/python install --quiet --no-deps --no-build-isolation --editable .
+	@echo "Setting up .venv, once: about a minute"
+	@$(PYTHON) -m venv --clear --without-pip $(VENV)
+	@$(PYTHON) scripts/install.py $(BIN)/python requirements-dev.lock
+	@$(PYTHON) -m pip --python $(BIN)/python install --quiet --no-deps --no-build-isolation --editable .
 	@touch $@
 
 setup: $(READY) ## Make .venv with the pinned development tools and confide itself
 
 demo: $(READY) ## A small real trial, a large table of people who chose, and what the two give together, on screen
-	$(BIN)/confide demo
+	$(BIN)/confide demo --open
 
 # Tests that share a costly fixture are one group, which one process runs.
 PYTEST := $(BIN)/pytest -n 2 --dist loadgroup
@@ -106,7 +107,7 @@ study-joint: $(READY) ## docs/joint.md: coverage and width of every interval for
 reproduction-page: $(READY) ## docs/reproduction.md from its CSV files; FROM=folder takes them from `confide reproduce all`
 	$(BIN)/python scripts/reproduction.py $(if $(FROM),--from $(FROM))
 
-pictures: $(READY) ## README's picture in docs/pictures/, and the numbers behind it (half a minute)
+pictures: $(READY) ## README's picture, the numbers behind it, and its gain from five other seeds (three minutes)
 	$(BIN)/python scripts/pictures.py
 
 notebook: $(READY) ## Run docs/notebook.ipynb, and write what its cells show into it (seconds)
@@ -115,7 +116,7 @@ notebook: $(READY) ## Run docs/notebook.ipynb, and write what its cells show int
 rooms: $(READY) ## CONTRIBUTING's drawing of the rooms, from the imports
 	$(BIN)/python scripts/rooms.py
 
-promises: $(READY) ## Write the promises in README and docs/promises.md from METHODS
+promises: $(READY) ## Write the promises in docs/promises.md from METHODS
 	$(BIN)/python scripts/promises.py
 
 # Material for MkDocs tells of its successor at each start, which is no warning about the site.

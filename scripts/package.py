@@ -14,6 +14,10 @@ import tomllib
 import zipfile
 from pathlib import Path
 
+import trove_classifiers
+from packaging.metadata import Metadata
+from readme_renderer import markdown
+
 ROOT = Path(__file__).parents[1]
 DIST = ROOT / "dist"
 VERSION: str = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
@@ -43,6 +47,7 @@ def main() -> None:
         away = Path(name)
         sdist, wheel, direct = built(away)
         look(sdist, wheel, direct)
+        check_metadata(sdist, wheel)
         environment = installed(wheel, away)
         empty = away / "empty"
         empty.mkdir()
@@ -81,6 +86,26 @@ def look(sdist: Path, wheel: Path, direct: Path) -> None:
         if {name: archive.read(name) for name in archive.namelist()} != parts:
             sys.exit("the wheel from the sdist is not the wheel from the repository")
     print(f"the wheel has {len(package)} files of src/confide, the sdist all {len(held)} that git keeps", flush=True)
+
+
+def check_metadata(sdist: Path, wheel: Path) -> None:
+    """Check what an index checks, as `twine check` does: valid metadata, alike in both, and a README to be shown."""
+    with tarfile.open(sdist) as archive:
+        source = archive.extractfile(f"confide-{VERSION}/PKG-INFO")
+        of_sdist = source.read() if source else b""
+    with zipfile.ZipFile(wheel) as archive:
+        of_wheel = archive.read(f"confide-{VERSION}.dist-info/METADATA")
+    expect(of_sdist == of_wheel, "sdist and wheel have the same metadata")
+    try:
+        metadata = Metadata.from_email(of_wheel, validate=True)
+    except ExceptionGroup as group:
+        sys.exit("\n".join(map(str, group.exceptions)))
+    unknown = set(metadata.classifiers or ()) - trove_classifiers.classifiers
+    expect(not unknown, f"the index knows the classifiers, not {unknown}")
+    expect(metadata.description_content_type == "text/markdown", "the description is Markdown")
+    shown = markdown.render(metadata.description or "") or ""
+    expect("<h1" in shown and "<code" in shown, "the index shows README as a page")
+    print(f"metadata {metadata.metadata_version} is valid; README is {len(shown):,} characters of HTML", flush=True)
 
 
 def same(found: set[str], expected: set[str], what: str) -> None:

@@ -1,31 +1,17 @@
-"""Write the promises of METHODS into README (a table) and docs/promises.md (in full); with --check, only say whether.
+"""Write the promises of METHODS into docs/promises.md; with --check, only say whether they are there.
 
-Everything between the two marks is made here; the rest of a page is written by hand.
+Everything between the two marks is made here; the rest of the page is written by hand.
 """
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from confide import METHODS
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-ROOT = Path(__file__).parents[1]
+PAGE = Path(__file__).parents[1] / "docs" / "promises.md"
 START, END = "<!-- promises: made by `make promises` -->", "<!-- end of promises -->"
-
-
-def table() -> str:
-    """Return the promises as a Markdown table."""
-    rows = ["| method | what it is | what it uses | promised coverage |", "| --- | --- | --- | --- |"]
-    for record in METHODS.values():
-        cells = [f"`{record.name}`", record.summary, record.uses, str(record.promise)]
-        escaped = [cell.replace("|", "\\|") for cell in cells]
-        rows.append(f"| {' | '.join(escaped)} |")
-    return "\n".join(rows)
 
 
 def sections() -> str:
@@ -39,9 +25,6 @@ def sections() -> str:
     return "\n\n".join(["", *parts, ""])
 
 
-PAGES: dict[Path, Callable[[], str]] = {ROOT / "README.md": table, ROOT / "docs" / "promises.md": sections}
-
-
 def updated(text: str, made: str) -> str:
     """Return a page with what stands between the marks renewed."""
     before, _, rest = text.partition(START)
@@ -50,10 +33,9 @@ def updated(text: str, made: str) -> str:
 
 
 if __name__ == "__main__":
-    for page, make in PAGES.items():
-        old = page.read_text(encoding="utf-8")
-        new = updated(old, make())
-        if "--check" not in sys.argv:
-            page.write_text(new, encoding="utf-8")
-        elif old != new:
-            sys.exit(f"The promises in {page.name} are out of date: run `make promises`.")
+    old = PAGE.read_text(encoding="utf-8")
+    new = updated(old, sections())
+    if "--check" not in sys.argv:
+        PAGE.write_text(new, encoding="utf-8")
+    elif old != new:
+        sys.exit(f"The promises in {PAGE.name} are out of date: run `make promises`.")

@@ -7,6 +7,7 @@ every name in `confide.ratio.__all__`.
 from __future__ import annotations
 
 from importlib import import_module
+from importlib.metadata import version
 from inspect import getdoc
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,6 +27,12 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[1]
 # Page of the site, and the file at the root of the repository that it shows.
 FROM_ROOT = {"contributing.md": "CONTRIBUTING.md", "changelog.md": "CHANGELOG.md"}
+
+
+def on_config(config: MkDocsConfig, **_: Any) -> MkDocsConfig:
+    """Say in the foot of every page which version it is of (called by mkdocs)."""
+    config.copyright = f"confide {version('confide')} · {config.copyright}"
+    return config
 
 
 def on_files(files: Files, config: MkDocsConfig, **_: Any) -> Files:

@@ -5,11 +5,12 @@ import re
 import subprocess
 import sys
 from fractions import Fraction
+from importlib.metadata import version
 
 import numpy as np
 import pytest
 
-from confide import METHODS
+from confide import METHODS, __version__
 from confide.cli import main as _commands  # noqa: F401  (it registers the commands)
 from confide.cli.app import app
 from confide.conformal import weighted_quantile
@@ -61,6 +62,18 @@ def test_commands_named_in_sentences_exist(path):
 def test_readme_begins_with_two_commands():
     first = blocks(read(ROOT / "README.md"))[0]
     assert commands(first.code) == ["make demo", "make test"]
+
+
+def test_the_version_is_the_same_everywhere():
+    (built,) = re.findall(r'^version = "(.+)"$', read(ROOT / "pyproject.toml"), flags=re.MULTILINE)
+    (cited,) = re.findall(r"^version: (.+)$", read(ROOT / "CITATION.cff"), flags=re.MULTILINE)
+    assert built == cited == __version__ == version("confide")
+    assert re.search(rf"^## .*{re.escape(built)}", read(ROOT / "CHANGELOG.md"), flags=re.MULTILINE)
+
+
+def test_readme_is_short():
+    """One screen of text more, and nobody reads it: the rest is in docs/."""
+    assert len((ROOT / "README.md").read_bytes()) <= 7_000
 
 
 def test_contributing_quotes_real_code_and_real_targets():

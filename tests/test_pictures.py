@@ -1,5 +1,6 @@
 """README's picture: the script runs, its numbers are those committed, and README says what they say."""
 
+import importlib
 import re
 import subprocess
 import sys
@@ -9,94 +10,81 @@ import pytest
 from PIL import Image
 
 from confide.base.csv_rows import read_rows
-from confide.datasets.examples import EXAMPLES
 from pages import ROOT
 
 pytestmark = pytest.mark.docs
 
-PICTURES = ROOT / "docs" / "pictures"
-README = (ROOT / "README.md").read_text(encoding="utf-8")
+DOCS = ROOT / "docs"
+ROWS = read_rows(DOCS / "pictures" / "demo.csv")
+PAGES = [(ROOT / "README.md").read_text(encoding="utf-8"), (DOCS / "index.md").read_text(encoding="utf-8")]
 
 
-def draw(folder, *options):
-    subprocess.run(
-        [sys.executable, "-W", "error", ROOT / "scripts" / "pictures.py", "--folder", folder, *options], check=True
-    )
+@pytest.fixture(scope="module")
+def script():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(ROOT / "scripts")
+        yield importlib.import_module("pictures")
 
 
-def numbers(rows, names):
-    return np.array([[row[name] for name in names] for row in rows])
+def draw(docs, *options):
+    command = [sys.executable, "-W", "error", ROOT / "scripts" / "pictures.py", "--docs", docs, *options]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
 
 
-def test_the_committed_numbers_are_what_the_script_gives(tmp_path):
-    """Of one draw of each: all take longer than a test may."""
-    draw(tmp_path, "--draws", "1")
-    found = read_rows(tmp_path / "demo.csv")
-    kept = [row for row in read_rows(PICTURES / "demo.csv") if row["draw"] == 0]
-    said = ("data", "way", "treatment")
+def test_the_committed_numbers_are_what_the_script_gives(script):
+    """Of one draw of one seed: all take longer than a test may."""
+    found = script.measure("training", 1, 1)
+    kept = [row for row in ROWS if (row["data"], row["seed"], row["draw"]) == ("training", 1, 0)]
+    said = ("way", "treatment")
     assert [[row[name] for name in said] for row in found] == [[row[name] for name in said] for row in kept]
-    names = ("n", "coverage", "width", "infinite")
-    np.testing.assert_allclose(numbers(found, names), numbers(kept, names), rtol=1e-3)
-    assert (tmp_path / "demo.png").read_bytes().startswith(b"\x89PNG")
+    for name in script.NUMBERS:
+        np.testing.assert_allclose([row[name] for row in found], [row[name] for row in kept], rtol=1e-3)
 
 
-@pytest.mark.parametrize("data", EXAMPLES)
-def test_the_people_are_those_of_the_coverage(data):
-    """The CSV of single people has the coverage and the width that the other CSV says of their draw."""
-    coverages, people = (
-        [row for row in read_rows(PICTURES / name) if row["data"] == data] for name in ("demo.csv", "demo-people.csv")
-    )
-    (draw_,) = {row["draw"] for row in people}
-    for way in dict.fromkeys(row["way"] for row in people):
-        score, lower, upper = numbers([row for row in people if row["way"] == way], ("outcome", "lower", "upper")).T
-        (said,) = [row for row in coverages if (row["draw"], row["way"], row["treatment"]) == (draw_, way, 0)]
-        assert len(score) == said["n"]
-        assert np.mean((lower <= score) & (score <= upper)) == pytest.approx(said["coverage"], abs=1e-4)
-        assert np.mean(upper - lower) == pytest.approx(said["width"], abs=1e-3)
-
-
-def test_the_committed_picture_is_drawn_from_the_committed_numbers(tmp_path):
-    for name in ("demo.csv", "demo-people.csv"):
-        (tmp_path / name).write_bytes((PICTURES / name).read_bytes())
+def test_the_picture_and_the_page_are_made_of_the_committed_numbers(tmp_path):
+    (tmp_path / "pictures").mkdir()
+    (tmp_path / "pictures" / "demo.csv").write_bytes((DOCS / "pictures" / "demo.csv").read_bytes())
     draw(tmp_path, "--draw-only")
+    assert (tmp_path / "picture.md").read_text(encoding="utf-8") == (DOCS / "picture.md").read_text(encoding="utf-8")
     old, new = (
-        np.asarray(Image.open(folder / "demo.png").convert("L"), dtype=float) for folder in (PICTURES, tmp_path)
+        np.asarray(Image.open(folder / "pictures" / "demo.png").convert("L"), dtype=float)
+        for folder in (DOCS, tmp_path)
     )
     assert old.shape == new.shape
     assert np.mean(np.abs(old - new)) < 2  # of 255: another version of matplotlib may move a letter, not a bar
 
 
+def test_the_gain_of_other_seeds_is_within_the_stated_noise(script):
+    assert script.seeds_of(ROWS) == list(script.SEEDS)
+    assert script.too_far(ROWS) == []
+    wider = [
+        {**row, "width": 3 * row["width"]} if (row["seed"], row["way"]) == (2, script.BOTH) else row for row in ROWS
+    ]
+    assert script.too_far(wider) == [2]
+
+
 def test_the_picture_is_small_and_opaque():
-    path = PICTURES / "demo.png"
+    path = DOCS / "pictures" / "demo.png"
     assert path.stat().st_size < 250_000
     picture = Image.open(path).convert("RGBA")
     assert np.asarray(picture)[..., 3].min() == 255
 
 
-def test_readme_describes_the_picture_as_it_is():
-    alt = re.search(r"!\[(.*?)\]\(docs/pictures/demo\.png\)", README)[1]
-    rows, means = read_rows(PICTURES / "demo-people.csv"), {}
-    outside = {
-        (data, way): sum(not each["lower"] <= each["outcome"] <= each["upper"] for each in mine)
-        for data, way in dict.fromkeys((row["data"], row["way"]) for row in rows)
-        if (mine := [row for row in rows if (row["data"], row["way"]) == (data, way)])
-    }
-    for data, people in (("training", "people"), ("star", "pupils")):
-        assert f"{sum(row['data'] == data for row in rows) // 2} {people}" in alt
-    assert f"By ridge on the trial alone {outside['training', 'trial alone, ridge']} scores lie outside" in alt
-    assert f"with both tables {outside['training', 'confide, with both']} do" in alt
-    assert f"From observational data alone {outside['star', 'observational alone']} scores lie outside" in alt
-    assert f"with both {outside['star', 'confide, with both']} do" in alt
-    for row in read_rows(PICTURES / "demo.csv"):
-        means.setdefault((row["data"], row["way"]), {}).setdefault(row["treatment"], []).append(
-            (row["coverage"], row["width"])
-        )
-    means = {key: np.mean([np.mean(each, axis=0) for each in arms.values()], axis=0) for key, arms in means.items()}
-    narrower = 1 - means["training", "confide, with both"][1] / means["training", "trial alone, ridge"][1]
-    assert f"{100 * narrower:.0f} % narrower" in alt
-    share = means["star", "observational alone"][0]
-    assert f"alone cover {100 * share:.0f} %" in alt
-    for way in ("observational alone", "trial alone, ridge", "trial alone, half fits", "confide, with both"):
-        assert f"{100 * means['training', way][0]:.0f} % at {means['training', way][1]:.1f} points" in README
-    others = [mean[0] for (data, way), mean in means.items() if data == "star" and way != "observational alone"]
-    assert all(round(100 * mean) in (90, 91) for mean in others)
+@pytest.mark.parametrize("page", PAGES, ids=["README", "index"])
+def test_the_caption_says_what_the_numbers_say(page, script):
+    mine = [row for row in ROWS if row["seed"] == 0]
+
+    def mean(number, data, way):
+        return script.mean_of(mine, number, data=data, way=way)
+
+    gain, noise = script.gain_of(ROWS, seed=0), script.noise_of(ROWS)
+    assert f"{100 * gain:.0f} % narrower (± {100 * noise:.0f})" in page
+    widths = [f"{mean('width', 'training', way):.1f}" for way in (script.BOTH, script.ALONE)]
+    assert f"{widths[0]} points wide instead of {widths[1]}" in page
+    assert f"holds for {100 * mean('coverage', 'training', script.BOTH):.0f} % of people" in page
+    assert f"and {100 * mean('coverage', 'star', script.BOTH):.0f} % of pupils" in page
+    assert f"alone it covers {100 * mean('coverage', 'star', script.BLIND):.0f} % of pupils" in page
+    others = [script.gain_of(ROWS, seed=seed) for seed in script.SEEDS[1:]]
+    assert f"{100 * min(others):.0f} % to {100 * max(others):.0f} %" in page
+    alt = re.search(r"!\[(.*?)\]\((?:docs/)?pictures/demo\.png\)", page)[1]
+    assert f"{100 * gain:.0f} % narrower" in alt

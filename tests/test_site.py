@@ -70,6 +70,11 @@ def test_every_page_is_in_the_navigation_and_the_other_way_round():
     assert written == {path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md")}
 
 
+def test_every_page_says_its_version(site):
+    for page in ("index.html", "theory.html", "api/confide.html"):
+        assert f"confide {confide.__version__} · " in read(site / page)
+
+
 def test_every_page_of_the_navigation_is_built(site):
     for page in pages_of(NAV):
         assert (site / page).with_suffix(".html").is_file(), page

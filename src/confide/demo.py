@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from confide.base.cache import sharing_fits
 from confide.compare import Compared, compare
 from confide.data.stacking import stack
 from confide.data.study import Study
 from confide.diagnostics.confounding_test import hidden_confounding_test
+from confide.effects.averages import AverageEffect, average_effect
 from confide.exceptions import InfiniteIntervalWarning, PopulationWarning
 from confide.methods.naive import Naive
 from confide.methods.prognostic import Prognostic
@@ -22,7 +24,7 @@ from confide.model import CounterfactualIntervals
 from confide.report import Evidence, Findings, Individuals, Words, write_page
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Collection, Iterator
 
     from confide.datasets import Dataset
     from confide.datasets.examples import Example
@@ -31,6 +33,9 @@ ALPHA = 0.1
 # The approaches that are methods of the registry, by their places, and further methods that the report compares.
 LISTED = {1: "naive", 3: "prognostic"}
 MEASURED = ("pooled-dr", "wcp")
+# What the approaches are called.
+BLIND, HALVED = "observational alone", "trial alone, half fits"
+ALONE, BOTH = "trial alone, ridge", "confide, with both"
 
 
 @dataclass(frozen=True)
@@ -57,6 +62,10 @@ class Story:
         Mean outcome under treatment 1 minus that under 0, among the observational and among the held-out people.
     lines : list of Line
         The result of each approach.
+    average : AverageEffect
+        The average effect of treatment 1 against 0, from the first draw.
+    share_of_width : float
+        The width of its interval with both tables, over that from the trial alone.
     """
 
     draws: int
@@ -66,6 +75,8 @@ class Story:
     claimed: float
     true: float
     lines: list[Line]
+    average: AverageEffect
+    share_of_width: float
 
 
 @dataclass(frozen=True)
@@ -121,8 +132,11 @@ def story_of(
         mine = [story.lines[number] for story in drawn]
         coverage, width = (np.mean([getattr(each, name) for each in mine], axis=0) for name in ("coverage", "width"))
         lines.append(Line(what, promise, coverage.tolist(), width.tolist()))
-    observational, claimed, true = np.mean([(each.observational, each.claimed, each.true) for each in drawn], axis=0)
-    means = {"observational": round(observational), "claimed": claimed, "true": true, "lines": lines}
+    means: dict[str, Any] = {
+        name: float(np.mean([getattr(each, name) for each in drawn]))
+        for name in ("observational", "claimed", "true", "share_of_width")
+    }
+    means |= {"observational": round(means["observational"]), "lines": lines}
     return replace(first.story, draws=len(drawn), **means), first
 
 
@@ -131,13 +145,16 @@ def draw_of(example: Example, seed: int) -> Draw:
     data = example.load(seed)
     test = held_out(data)
     claimed, true = (_difference(table, str(data.treatment), data.outcome) for table in (data.observational, data.test))
-    ways = list(fitted_ways(data, seed))
+    with sharing_fits():
+        ways = list(fitted_ways(data, seed))
     found = [_measured(way, test) for way in ways]
     lines = [
         Line(each.method, each.promise, [arm.coverage for arm in each.arms], [arm.width for arm in each.arms])
         for each in found
     ]
-    story = Story(1, len(data.observational), len(data.trial), len(data.test), claimed, true, lines)
+    (average,) = average_effect(ways[-1].model, ways[-1].study)
+    sizes = len(data.observational), len(data.trial), len(data.test)
+    story = Story(1, *sizes, claimed, true, lines, average, average.share_of_width)
     compared = [replace(found[place], method=name) for place, name in LISTED.items()]
     return Draw(story, ways[-1].model, ways[-1].study, test, compared)
 
@@ -149,19 +166,21 @@ def held_out(data: Dataset) -> Study:
     return Study(X, y, treatment, np.full(len(y), fill_value=True))
 
 
-def fitted_ways(data: Dataset, seed: int) -> Iterator[Way]:
-    """Yield each approach, fitted."""
+def fitted_ways(data: Dataset, seed: int, which: Collection[str] | None = None) -> Iterator[Way]:
+    """Yield each approach, or those that are named, fitted."""
     # Split conformal prediction that treats observational people as a trial: what an analyst without a trial would do.
     blind = stack(data.observational, data.observational, treatment=str(data.treatment), outcome=data.outcome)
     both = stack(data.observational, data.trial, treatment=str(data.treatment), outcome=data.outcome)
     asked: list[tuple[str, Promise, Any, Study]] = [
-        ("observational alone", NONE, Naive(), blind),
-        ("trial alone, half fits", METHODS["naive"].promise, "naive", both),
+        (BLIND, NONE, Naive(), blind),
+        (HALVED, METHODS["naive"].promise, "naive", both),
         # Full conformal prediction: every trial row both fits and calibrates.
-        ("trial alone, ridge", METHODS["naive"].promise, Prognostic(features="ridge", scale="none"), both),
-        ("confide, with both", METHODS["prognostic"].promise, "prognostic", both),
+        (ALONE, METHODS["naive"].promise, Prognostic(features="ridge", scale="none"), both),
+        (BOTH, METHODS["prognostic"].promise, "prognostic", both),
     ]
     for what, promise, method, study in asked:
+        if which is not None and what not in which:
+            continue
         model = CounterfactualIntervals(method, alpha=ALPHA, random_state=seed)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", InfiniteIntervalWarning)  # effects by half of a small trial: nobody asks

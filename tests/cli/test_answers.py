@@ -4,6 +4,7 @@ import io
 import json
 import subprocess
 import sys
+import webbrowser
 
 import pyarrow as pa
 import pytest
@@ -40,6 +41,7 @@ def modules_after(*arguments):
     """Return the names of what a command has imported, of the packages and of confide."""
     code = f"""
 import sys
+import webbrowser
 from confide.cli.main import main
 sys.argv = ["confide", *{arguments!r}]
 try:
@@ -241,8 +243,13 @@ def test_diagnose_tests_for_hidden_confounding(confide):
 def test_the_demo_tells_the_story_and_what_to_look_at(tmp_path, confide, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "100")
-    status, out, err = confide("demo")
+    monkeypatch.setenv("DISPLAY", ":0")
+    opened = []
+    monkeypatch.setattr(webbrowser, "open", lambda address: bool(opened.append(address)))
+    status, out, err = confide("demo", "--open")
     assert (status, err) == (0, "")
+    assert opened == [(tmp_path / "report.html").as_uri()]
+    assert out.index("With both tables an interval of") < out.index("are the observational table")
     assert names(tmp_path) == ["report.html"]
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     question = "Does mathematics instead of vocabulary change the mathematics score (points) for people like these?"

@@ -1,14 +1,16 @@
 """What the commands say when they are done."""
 
 import io
+import sys
 import time
+import webbrowser
 from contextlib import contextmanager
 
 import pytest
 
 from confide.base.progress import part
 from confide.cli import console
-from confide.cli.console import print_answered, time_taken, told_in_lines, waiting
+from confide.cli.console import open_page, print_answered, time_taken, told_in_lines, waiting
 from confide.predict.batches import Answered
 
 
@@ -81,3 +83,14 @@ def test_waiting_hears_of_parts_that_are_done(monkeypatch):
             with part(number, 2):
                 pass
     assert heard == [0.75, 1.0, 1.0]
+
+
+@pytest.mark.parametrize(("display", "opened"), [("", []), (":0", ["file:///a/page.html"])])
+def test_a_page_is_opened_only_on_a_screen(display, opened, monkeypatch):
+    found = []
+    monkeypatch.setattr(sys, "platform", "linux")
+    monkeypatch.setenv("DISPLAY", display)
+    monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
+    monkeypatch.setattr(webbrowser, "open", lambda address: found.append(address) is None)
+    assert open_page("/a/page.html") is bool(opened)
+    assert found == opened

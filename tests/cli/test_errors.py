@@ -136,6 +136,7 @@ BAD = {
     "results into a file": (None, ["reproduce", "table2", "--out", "new.csv"], "new.csv cannot be written"),
     "demo into a file": (None, ["demo", "--files", "new.csv"], "new.csv"),
     "demo's files and a report": (None, ["demo", "--files", "star", "--report", "r.html"], "leave out --report"),
+    "demo's files and a browser": (None, ["demo", "--files", "star", "--open"], "leave out --open"),
     "unknown data of the demo": (None, ["demo", "--data", "stars"], "did you mean star?"),
     "demo where nothing can be written": (
         None,

@@ -9,6 +9,7 @@ from rich.console import Console
 
 from confide.cli.text import (
     after_story,
+    answer,
     closing,
     comparison_notes,
     comparison_tables,
@@ -24,6 +25,7 @@ from confide.datasets.examples import EXAMPLES
 from confide.demo import Line, Story
 from confide.diagnostics import Coverage
 from confide.diagnostics.confounding_test import ConfoundingTest
+from confide.effects.averages import AverageEffect
 from confide.methods.promise import KEPT_UNDER_CONFOUNDING
 from confide.paper.reproduce import reproduced
 from confide.paper.screen import reproduction_parts
@@ -111,9 +113,14 @@ def test_the_test_in_words(p_value, bias, words):
     assert all("fewer than 1,000 rows of a table" in line and "never below 0.001." in line for line in told)
 
 
+AVERAGE = AverageEffect(
+    *("everybody", 1, 0, 400, 12.0, 2.0, 22.0, 9.0, -4.0, 22.5, {1: 200, 0: 200}, None, 0.05, None),
+)
+
+
 def story(widths, coverage=(0.78, 0.9)):
     lines = [Line(name, KEPT_UNDER_CONFOUNDING, list(coverage), list(width)) for name, width in widths.items()]
-    return Story(6, 1234, 400, 1000, 58.2, 11.4, lines)
+    return Story(6, 1234, 400, 1000, 58.2, 11.4, lines, AVERAGE, 0.75)
 
 
 def test_the_story_has_its_numbers():
@@ -123,14 +130,20 @@ def test_the_story_has_its_numbers():
     assert row.split()[2:] == ["78%", "108", "90%", "99", "≥", "90", "%"]
     for what in ("1,234", "400", "1,000", "58 points", "it is 11", "6 draws"):
         assert what in text
+    assert text.index("Do small classes help") < text.index("With both tables an interval of") < text.index("1,234")
 
 
 def test_the_story_says_what_its_numbers_say():
     lines = {"observational": (90, 95), "split": (150.0, 160.0), "ridge": (120.0, 100.0)}
-    gain = closing(story({**lines, "both": (109.0, 100.0)}))
-    assert "alone is right for 78% to 90%" in gain
-    assert "5% narrower than the better of the trial's alone" in gain
-    assert "intervals are not narrower" in closing(story({**lines, "both": (120.0, 101.0)}))
+    gained, lost = (story({**lines, "both": widths}) for widths in ((109.0, 100.0), (120.0, 101.0)))
+    told = answer(EXAMPLES["star"], gained)
+    assert "an interval of 104 points holds the score of 84% of pupils (90% are promised)" in told
+    assert "the trial alone needs 110" in told
+    assert "intervals are 5% narrower than those of the better of the trial's alone" in told
+    assert "small class instead of regular class changes the score by +12 points (95% interval 2 to 22;" in told
+    assert "intervals are not narrower" in answer(EXAMPLES["star"], lost)
+    assert "alone is right for 78% to 90%" in closing(gained)
+    assert "average effect are 25% narrower than from the trial alone" in closing(gained)
 
 
 def test_which_columns_are_covariates():

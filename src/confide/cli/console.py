@@ -238,6 +238,17 @@ def _duration(seconds: float) -> str:
     return f"{large} min {small} s" if whole < 3600 else f"{large} h {small} min"
 
 
+def open_page(path: str) -> bool:
+    """Open a page in a browser if there is a screen to show it on; return whether."""
+    import sys
+    import webbrowser
+    from pathlib import Path
+
+    # Without a screen Python would take a browser that lives in the terminal, and hold it.
+    screen = sys.platform in ("darwin", "win32") or any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY"))
+    return screen and webbrowser.open(Path(path).resolve().as_uri())
+
+
 def print_json(value: Any) -> None:
     """Print records as JSON; numbers that JSON lacks, such as an infinite width, become text."""
     typer.echo(json.dumps(_plain(value), ensure_ascii=False, indent=2, allow_nan=False))

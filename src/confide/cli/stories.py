@@ -10,6 +10,7 @@ from confide.cli.app import Json, Seed, app
 from confide.cli.console import (
     check_outputs,
     notes,
+    open_page,
     print_json,
     progress,
     waiting,
@@ -35,6 +36,9 @@ def demo(
     page: Annotated[
         str | None, typer.Option("--report", help="Output file for the report on these people; by default report.html.")
     ] = None,
+    open_it: Annotated[
+        bool, typer.Option("--open", help="Open the report in a browser, if there is one on this screen.")
+    ] = False,
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
@@ -47,8 +51,9 @@ def demo(
         raise typer.BadParameter(f"--data {data!r} is unknown; {suggest(data, EXAMPLES)}")
     example = EXAMPLES[data]
     if files is not None:
-        if page is not None:
-            raise typer.BadParameter("--files only writes the data: leave out --report.")
+        for name, asked in (("--report", page is not None), ("--open", open_it)):
+            if asked:
+                raise typer.BadParameter(f"--files only writes the data: leave out {name}.")
         _write_demo(files, example, seed, as_json=as_json)
         return
     page = page or "report.html"
@@ -66,6 +71,8 @@ def demo(
     for part in story_parts(example, story):
         console().print(part, highlight=False)
     typer.echo(after_story(page, data, example))
+    if open_it:
+        open_page(page)
 
 
 def _write_demo(folder: str, example: Example, seed: int, *, as_json: bool) -> None:

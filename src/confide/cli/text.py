@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from functools import cache
 from pathlib import Path
+from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from rich.box import SIMPLE
@@ -194,6 +195,7 @@ def story_parts(example: Example, story: Story) -> list[Any]:
     numbers = asdict(story)
     return [
         f"[bold]{example.question}[/bold]\n",
+        f"{answer(example, story)}\n",
         f"{example.setting.format(**numbers)}\n",
         f"{example.claim.format(**numbers)}\n",
         (
@@ -206,20 +208,38 @@ def story_parts(example: Example, story: Story) -> list[Any]:
     ]
 
 
+def answer(example: Example, story: Story) -> str:
+    """Return what the demonstration shows, in the first sentences of it."""
+    from confide.demo import ALPHA
+
+    _, *alone, both = story.lines
+    needed = min(alone, key=lambda line: sum(line.width))
+    narrower = 1 - sum(both.width) / sum(needed.width)
+    gain = f"{narrower:.0%} narrower" if narrower > 0 else "not narrower"
+    control, treated = example.arms
+    average = story.average
+    return (
+        f"With both tables an interval of {fmean(both.width):.3g} {example.unit} holds the score of "
+        f"{fmean(both.coverage):.0%} of {example.people} ({1 - ALPHA:.0%} are promised); the trial alone needs "
+        f"{fmean(needed.width):.3g}. So intervals are {gain} than those of the better of the trial's alone. On average "
+        f"{treated} instead of {control} changes the score by {average.effect:+.2g} {example.unit} "
+        f"({1 - average.alpha:.0%} interval {average.low:.2g} to {average.high:.2g}; from the trial alone "
+        f"{average.unadjusted_low:.2g} to {average.unadjusted_high:.2g})."
+    )
+
+
 def closing(story: Story) -> str:
     """Return the conclusion from the numbers of the demonstration."""
     from confide.demo import ALPHA
 
-    blind, *alone, both = story.lines
-    narrower = 1 - sum(both.width) / min(sum(line.width) for line in alone)
-    gain = f"{narrower:.0%} narrower than the better of the trial's alone" if narrower > 0 else "not narrower"
+    shares = dict.fromkeys(f"{share:.0%}" for share in sorted(story.lines[0].coverage))
     # Two standard deviations of the coverage given the trial, with half of it in each arm.
     fewer = 2 * (ALPHA * (1 - ALPHA) / (story.trial / 2 + 2)) ** 0.5
     return (
-        f"The observational table alone is right for {min(blind.coverage):.0%} to {max(blind.coverage):.0%} and "
-        f"promises nothing; the trial is honest and small. With both, intervals are {gain} (mean of both columns), and "
-        "the promise holds whatever made the observational table differ. It is an average: with one trial of this "
-        f"size intervals may be right for {fewer:.0%} fewer."
+        f"The observational table alone is right for {' to '.join(shares)} and "
+        "promises nothing; the trial is honest and small. With both, the promise holds whatever made the observational "
+        f"table differ. It is an average: with one trial of this size intervals may be right for {fewer:.0%} fewer. "
+        f"Intervals of the average effect are {1 - story.share_of_width:.0%} narrower than from the trial alone."
     )
 
 

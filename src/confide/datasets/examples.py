@@ -58,7 +58,7 @@ class Example:
 EXAMPLES = {
     "training": Example(
         load=lambda seed: load_within_study(random_state=seed),
-        draws=8,
+        draws=4,
         person="person",
         people="people",
         treatment="mathGrp",
@@ -81,7 +81,7 @@ EXAMPLES = {
     ),
     "star": Example(
         load=lambda seed: load_star(random_state=seed),
-        draws=6,
+        draws=4,
         person="pupil",
         people="pupils",
         treatment="small",
