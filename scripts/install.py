@@ -40,7 +40,7 @@ def told(process: subprocess.Popen[str], total: int) -> list[str]:
             text = f"  packages: {total} of {total}; copying them into place, the longest step"
             last = 0.0
         if live:
-            print(f"\r{text}", end="", flush=True)
+            print(f"\r{text:<75}", end="", flush=True)
         elif time.monotonic() - last > EVERY:
             last = time.monotonic()
             print(text, flush=True)
