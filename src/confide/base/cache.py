@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 # Fitted models, by a hash of the unfitted model and of what it was fitted on.
 Fits = dict[str, Any]
 
+# Of those that joblib offers the faster one, with the instructions that processors have for it.
+HASH = "sha1"
+
 _shared: ContextVar[Fits | None] = ContextVar("_shared", default=None)
 
 
@@ -37,7 +40,7 @@ def fit_once(model: Any, *data: Any, **params: Any) -> Any:
     shared = _shared.get()
     if shared is None:
         return model.fit(*data, **params)
-    key = joblib.hash((model, data, params))
+    key = joblib.hash((model, data, params), hash_name=HASH)
     if key not in shared:
         shared[key] = model.fit(*data, **params)
     return shared[key]

@@ -88,6 +88,8 @@ def plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 def is_empty(column: pa.ChunkedArray) -> bool:
     """Return whether all values are missing, so that the column has no kind."""
+    if is_text(column.type):
+        column = column.unique()  # each value is looked at once
     return bool(plain(column).is_null(nan_is_null=True).to_numpy().all())
 
 
@@ -116,6 +118,11 @@ class Written:
     def at(cls, name: str, column: pa.ChunkedArray, counts: NDArray[np.int64] | None = None) -> Written:
         """Return the kind of a column's cells: by its type, or by its content if it is text."""
         if is_text(column.type):
+            if counts is None:  # each value is looked at once, unless there are cells whose row must be told
+                seen = pc.value_counts(column)
+                found = _look_at_text(name, plain(seen.field("values")), seen.field("counts").to_numpy())
+                if not found.odd:
+                    return found
             return _look_at_text(name, plain(column), counts)
         return cls(_kind_of_type(name, column), len(column))
 

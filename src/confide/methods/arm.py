@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,13 +18,13 @@ class Arm:
     """The rows of one treatment, by source, with the calibration shares and the seeds.
 
     ``population`` are the covariates of the whole observational table, ``others`` the observational rows of all other
-    arms.
+    arms; covariates of both may not be encoded yet (`confide.data.encoding.EncodedRows`). None: not given.
     """
 
     trial: Rows
     observational: Rows
-    population: NDArray[np.float64] | None
-    others: Rows
+    population: Any
+    others: Rows | None
     shares: tuple[float, float]
     split_seed: int
     base_seed: int
@@ -34,6 +34,12 @@ class Arm:
     def outcomes(self) -> NDArray[np.float64]:
         """The outcomes of both sources."""
         return np.concatenate([self.observational.y, self.trial.y])
+
+    def of_any_arm(self) -> Rows:
+        """Return the observational rows of this arm; of all other arms if it has none, and if those were given."""
+        if len(self.observational) or self.others is None:
+            return self.observational
+        return replace(self.others, X=np.asarray(self.others.X, dtype=np.float64))
 
     def split_observational(self) -> tuple[Rows, Rows]:
         """Return the observational fit rows and calibration rows."""

@@ -133,8 +133,8 @@ class ArmLearner(RegressorMixin, BaseEstimator, ABC):
         population : (N, d) array, default None
             Covariates of the whole observational table, all arms. Only `WCP` uses it.
         others : pair of (k, d) and (k,) arrays, default None
-            Covariates and outcomes of all other arms' observational rows. Only `Prognostic` uses them, and only if
-            this arm has no observational rows.
+            Covariates and outcomes of all other arms' observational rows. `WCP` uses their covariates, beside
+            ``population``; `Prognostic` uses both if this arm has no observational rows.
         weights : ArmWeights, or (n,) array, default None
             For whom the trial rows stand: an object of `confide.weights`, or one weight per row, of which those of
             trial rows count; a new row then weighs as much as the heaviest. Methods that calibrate on the trial take
@@ -158,11 +158,7 @@ class ArmLearner(RegressorMixin, BaseEstimator, ABC):
                 self.outcome_range_ = (float(self.outcome_values_[0]), float(self.outcome_values_[-1]))
             seeds = spawn_seeds(self.random_state, 3)
             rows = Rows(X, y)
-            elsewhere = (
-                rows[np.zeros(0, dtype=np.intp)]
-                if others is None or not trial.all()
-                else Rows(np.asarray(others[0], dtype=np.float64), np.asarray(others[1], dtype=np.float64))
-            )
+            elsewhere = None if others is None else Rows(others[0], np.asarray(others[1], dtype=np.float64))
             self.weights_ = ArmWeights.of(weights, trial)
             if self.weights_ is not None:
                 self._check_takes("weights")

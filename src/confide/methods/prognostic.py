@@ -191,7 +191,7 @@ class Prognostic(ArmEstimator):
         return ("observational",) if observational else ("trial fit",)
 
     def _learns_from_trial(self, arm: Arm) -> bool:
-        return not (len(arm.observational) or len(arm.others))
+        return not (len(arm.observational) or (arm.others is not None and len(arm.others)))
 
     def _fit(self, arm: Arm) -> None:
         for name, known in (("features", FEATURES), ("scale", SCALES), ("tails", TAILS)):
@@ -204,7 +204,7 @@ class Prognostic(ArmEstimator):
             )
         self.stacks_ = None
         self._choices = {}
-        learnt_from = arm.observational if len(arm.observational) else arm.others
+        learnt_from = arm.of_any_arm()
         if not len(learnt_from):
             self._fit_on_trial_alone(arm)
             return

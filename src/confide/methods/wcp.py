@@ -99,7 +99,10 @@ class WCP(Weighted):
 
 def _fit_rows_of_all_arms(arm: Arm, fit: Rows) -> Floats:
     """Return the observational fit rows of all arms: this arm's, and the same share of the others'."""
-    others = without(np.asarray(arm.population, dtype=np.float64), arm.observational.X)
+    given = arm.population if arm.others is None else arm.others.X
+    others = np.asarray(given, dtype=np.float64)
+    if arm.others is None:
+        others = without(others, arm.observational.X)
     if len(others) > 1:
         share, _ = arm.shares
         others = split(Rows(others, np.zeros(len(others))), share, arm.split_seed)[0].X

@@ -53,6 +53,9 @@ def logistic_regression() -> Pipeline:
 
 def without(rows: NDArray[np.float64], removed: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the rows minus the removed ones, each taken out once; raise if one is not there."""
+    first = len(rows) - len(removed)
+    if first >= 0 and np.array_equal(rows[first:], removed, equal_nan=True):  # the quick way, if they are the last rows
+        return rows[:first]
     waiting = Counter(row.tobytes() for row in np.ascontiguousarray(removed))
     kept = np.ones(len(rows), dtype=bool)
     for index, row in enumerate(np.ascontiguousarray(rows)):
