@@ -33,7 +33,7 @@ import numpy as np
 
 from confide.conformal.quantile import check_alpha
 from confide.conformal.reach import BLOCK, blocks_of
-from confide.conformal.tangents import ALONE, Band, Tangents, TrialRows
+from confide.conformal.tangents import ALONE, Band, Tangents, TrialRows, around, sums, tabulated
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -153,20 +153,9 @@ class DeletedScores:
         typical = np.quantile(np.abs(stack.residuals), 0.9) / max(float(np.median(rows.norms)), 1e-12)
         changes = max(float(typical), 1e-300) * np.geomspace(1e-3, 1e2, CHANGES)
         leverages = np.geomspace(1e-3, 1e2, LEVERAGES)
-        least, most = np.empty((3, LEVERAGES, CHANGES)), np.empty((3, CHANGES))
-        for place, change in enumerate(changes):
-            lowest, highest = rows.enclosed(stack.residuals, rows.norms * change, leverages[:, None])
-            least[:, :, place] = _sums(lowest, band)
-            most[:, place] = _sums(highest[None], band)[:, 0]
-        tangents = Tangents.of(
-            rows,
-            band,
-            np.zeros((1, stack.features.shape[1])),
-            np.tile(changes, LEVERAGES),
-            np.repeat(leverages, CHANGES),
-        )
+        tangents, least, most = tabulated(rows, band, changes, leverages, PRODUCTS)
         even = bool((stack.lower == 1).all() and (stack.upper == 1).all())
-        return cls(rows, band, even, changes, leverages, least.reshape(3, -1), most, tangents)
+        return cls(rows, band, even, changes, leverages, least, most, tangents)
 
     @property
     def stack(self) -> Stack:
@@ -211,8 +200,8 @@ class DeletedScores:
         found = np.empty((6, len(row)))
         for block, kept, band in self._blocks(new, row, ends):
             at_first, at_last, turns = self._at_ends(new, row[block], ends.take(block), kept)
-            found[:3, block] = _sums(np.where(turns, 0.0, np.minimum(at_first, at_last)), band)
-            found[3:, block] = _sums(np.maximum(at_first, at_last), band)
+            found[:3, block] = sums(np.where(turns, 0.0, np.minimum(at_first, at_last)), band)
+            found[3:, block] = sums(np.maximum(at_first, at_last), band)
         return np.broadcast_to(found, (2, *found.shape))
 
     def cells(self, new: NewRows, row: NDArray[np.intp], ends: Ends) -> NDArray[np.float64]:
@@ -253,15 +242,15 @@ class DeletedScores:
         found, bounds, straight = np.empty((2, 3, len(row))), np.empty((2, 6, len(row))), np.empty(len(row), dtype=bool)
         for block, kept, band in self._blocks(new, row, ends):
             at_first, at_last, turns = self._at_ends(new, row[block], ends.take(block), kept)
-            found[0, :, block] = _around(at_first.copy(), band).T
-            found[1, :, block] = _around(at_last.copy(), band).T
+            found[0, :, block] = around(at_first.copy(), band).T
+            found[1, :, block] = around(at_last.copy(), band).T
             straight[block] = self._straight(at_first, at_last, turns, found[:, :, block], band)
             below, rest, above = found[:, :, block].transpose(1, 0, 2)
             bounds[:, :, block] = np.array([below + rest, rest, rest + above] * 2).transpose(1, 0, 2)
             bent = np.flatnonzero(~straight[block])
             lowest = np.where(turns[bent], 0.0, np.minimum(at_first[bent], at_last[bent]))
-            bounds[:, :3, block[bent]] = _sums(lowest, band)
-            bounds[:, 3:, block[bent]] = _sums(np.maximum(at_first[bent], at_last[bent]), band)
+            bounds[:, :3, block[bent]] = sums(lowest, band)
+            bounds[:, 3:, block[bent]] = sums(np.maximum(at_first[bent], at_last[bent]), band)
         return found, straight, bounds
 
     def _straight(
@@ -345,19 +334,3 @@ def _smallest(scores: NDArray[np.float64], rank: int) -> NDArray[np.float64]:
         return np.full(scores.shape[:-1], np.inf if rank else 0.0)
     found: NDArray[np.float64] = np.partition(scores, rank - 1, axis=-1)[..., rank - 1]
     return found
-
-
-def _around(scores: NDArray[np.float64], band: Band) -> NDArray[np.float64]:
-    """Return t_(a-1), the sum of t_(a) to t_(b-1), and t_(b) of each row, as three rows; changes the scores' order."""
-    first, last = band
-    if last > scores.shape[1]:
-        return np.full((3, len(scores)), np.inf)
-    scores.partition([*([first - 2] if first > 1 else []), last - 1], axis=1)
-    below = scores[:, first - 2] if first > 1 else np.zeros(len(scores))
-    return np.array([below, scores[:, first - 1 : last - 1].sum(axis=1), scores[:, last - 1]])
-
-
-def _sums(scores: NDArray[np.float64], band: Band) -> NDArray[np.float64]:
-    """Return the sums of t_(a-1) to t_(b-1), of t_(a) to t_(b-1), and of t_(a) to t_(b), as `_around` does."""
-    below, rest, above = _around(scores, band)
-    return np.array([below + rest, rest, rest + above])

@@ -13,7 +13,7 @@ for changes of sign and for the leverage of the new row, which are small terms o
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -62,12 +62,20 @@ class TrialRows:
         self, residuals: NDArray[np.float64], moved: NDArray[np.float64], leverage: NDArray[np.float64] | float
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return bounds of deleted scores whose residuals are off by no more than they may have moved."""
-        lower, upper = self.stack.lower, self.stack.upper
-        nearest = np.maximum(0.0, np.maximum((residuals - moved) / upper, -(residuals + moved) / lower))
-        farthest = np.maximum((residuals + moved) / upper, (moved - residuals) / lower)
+        nearest, highest = self.extremes(moved, residuals)
         lowest = nearest / np.maximum(1 - self.norms**2 / (1 + leverage), ALONE)
+        return lowest * (1 - MARGIN), highest
+
+    def extremes(
+        self, moved: NDArray[np.float64], residuals: NDArray[np.float64] | None = None
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the least plain scores, and the largest deleted ones, of residuals that may have moved so far."""
+        here = self.stack.residuals if residuals is None else residuals
+        lower, upper = self.stack.lower, self.stack.upper
+        nearest = np.maximum(0.0, np.maximum((here - moved) / upper, -(here + moved) / lower))
+        farthest = np.maximum((here + moved) / upper, (moved - here) / lower)
         highest = np.where(self.left > ALONE, farthest / np.maximum(self.left, ALONE), np.inf)
-        return lowest * (1 - MARGIN), highest * (1 + MARGIN)
+        return nearest, highest * (1 + MARGIN)
 
 
 @dataclass(frozen=True)
@@ -149,6 +157,70 @@ class Tangents:
         return np.concatenate([np.maximum(value - there[-2], 0.0), value + there[-1]])
 
 
+def tabulated(
+    rows: TrialRows, band: Band, changes: NDArray[np.float64], leverages: NDArray[np.float64], at_once: int
+) -> tuple[Tangents, NDArray[np.float64], NDArray[np.float64]]:
+    """Return the tangents around no change, and bounds of the sums that hold for all new rows up to some sizes.
+
+    Parameters
+    ----------
+    rows, band
+        As in `Tangents.of`.
+    changes, leverages : (c,) and (l,) arrays
+        The largest |ψ_new|·|s| and |ψ_new|². The balls of the first leverage come first, then those of the second.
+    at_once : int
+        So many products of a ball and a trial row are in memory at once.
+
+    Returns
+    -------
+    tangents : Tangents
+        Of l·c balls.
+    least, most : (3, l·c) and (3, c) arrays
+        Bounds of the sums, from the bounds of each score.
+    """
+    rows, scores, slopes = _by_score(rows)
+    stack, left = rows.stack, np.maximum(rows.left, ALONE)
+    first, last = band
+    spans = [(max(first - 2, 0), last - 1), (first - 1, last - 1), (first - 1, last)]
+    there = np.array([scores[begin:end].sum() for begin, end in spans])
+    known = np.isfinite(there)
+    least, under, over = np.empty((3, 3, len(leverages), len(changes)))
+    most = np.empty((3, len(changes)))
+    stretched = 1 / np.maximum(1 - rows.norms**2 / (1 + leverages[:, None]), ALONE)
+    lost = 1 - rows.left * stretched
+    step = max(1, at_once // (len(leverages) * len(scores) + 1))
+    for begin in range(0, len(changes), step):
+        some = slice(begin, begin + step)
+        moved = rows.norms * changes[some, None]
+        nearest, high = rows.extremes(moved)
+        low = (nearest * (1 - MARGIN)) * stretched[:, None]
+        turn = np.maximum(moved - np.abs(stack.residuals), 0.0) / left * (1 / stack.lower + 1 / stack.upper)
+        swaps = {count: _swaps(scores, low, high, count) for count in {place for span in spans for place in span}}
+        for place in np.flatnonzero(known):
+            span = slice(*spans[place])
+            under[place, :, some] = swaps[span.stop] + lost[:, span] @ high[:, span].T
+            over[place, :, some] = swaps[span.start] + turn[:, span].sum(axis=1)
+        least[:, :, some] = sums(low.reshape(-1, len(scores)), band).reshape(3, len(leverages), -1)
+        most[:, some] = sums(high, band)
+    under[~known] = over[~known] = np.inf
+    value = np.where(known, there, 0.0)
+    off = MARGIN * value[:, None]
+    slope = np.array([slopes[begin:end].sum(axis=0) for begin, end in spans])
+    tangents = Tangents(value[:, None], slope[:, None], under.reshape(3, -1) + off, over.reshape(3, -1) + off)
+    return tangents, least.reshape(3, -1), most
+
+
+def _by_score(rows: TrialRows) -> tuple[TrialRows, NDArray[np.float64], NDArray[np.float64]]:
+    """Return trial rows in the order of their deleted scores without a change, those scores, and their slopes."""
+    stack = rows.stack
+    per_unit = 1 / np.where(stack.residuals < 0, -stack.lower, stack.upper) / np.maximum(rows.left, ALONE)
+    scores = np.where(rows.left <= ALONE, np.inf, stack.residuals * per_unit)
+    order = np.argsort(scores)
+    parts = {name: getattr(stack, name)[order] for name in ("features", "residuals", "lower", "upper")}
+    slopes = -per_unit[order, None] * parts["features"]
+    return TrialRows(replace(stack, **parts), rows.norms[order], rows.left[order]), scores[order], slopes
+
+
 def _sorted(values: NDArray[np.float64], order: NDArray[np.intp]) -> NDArray[np.float64]:
     """Return the values of each ball in the order of its scores, or in that of the one centre."""
     if len(order) == 1:
@@ -160,12 +232,28 @@ def _swaps(
     scores: NDArray[np.float64], low: NDArray[np.float64], high: NDArray[np.float64], count: int
 ) -> NDArray[np.float64]:
     """Return by how much the sum of the smallest scores may be less than that of those which are so at the centre."""
-    if not 0 < count < scores.shape[1]:
-        return np.zeros(len(low))
-    threshold = scores[:, count - 1 : count + 1].mean(axis=1, keepdims=True)
-    threshold = np.where(np.isfinite(threshold), threshold, scores[:, count - 1 : count])
+    if not 0 < count < scores.shape[-1]:
+        return np.zeros(low.shape[:-1])
+    threshold = scores[..., count - 1 : count + 1].mean(axis=-1, keepdims=True)
+    threshold = np.where(np.isfinite(threshold), threshold, scores[..., count - 1 : count])
     threshold = np.where(np.isfinite(threshold), threshold, 0.0)
-    inside = np.maximum(high[:, :count] - threshold, 0.0).sum(axis=1)
-    outside = np.maximum(threshold - low[:, count:], 0.0).sum(axis=1)
+    inside = np.maximum(high[..., :count] - threshold, 0.0).sum(axis=-1)
+    outside = np.maximum(threshold - low[..., count:], 0.0).sum(axis=-1)
     found: NDArray[np.float64] = inside + outside
     return found
+
+
+def around(scores: NDArray[np.float64], band: Band) -> NDArray[np.float64]:
+    """Return t_(a-1), the sum of t_(a) to t_(b-1), and t_(b) of each row, as three rows; changes the scores' order."""
+    first, last = band
+    if last > scores.shape[1]:
+        return np.full((3, len(scores)), np.inf)
+    scores.partition([*([first - 2] if first > 1 else []), last - 1], axis=1)
+    below = scores[:, first - 2] if first > 1 else np.zeros(len(scores))
+    return np.array([below, scores[:, first - 1 : last - 1].sum(axis=1), scores[:, last - 1]])
+
+
+def sums(scores: NDArray[np.float64], band: Band) -> NDArray[np.float64]:
+    """Return the sums of t_(a-1) to t_(b-1), of t_(a) to t_(b-1), and of t_(a) to t_(b), as `around` does."""
+    below, rest, above = around(scores, band)
+    return np.array([below + rest, rest, rest + above])
