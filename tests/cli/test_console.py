@@ -6,11 +6,13 @@ import time
 import webbrowser
 from contextlib import contextmanager
 
+import numpy as np
 import pytest
 
+from confide import Study
 from confide.base.progress import part
 from confide.cli import console
-from confide.cli.console import open_page, print_answered, time_taken, told_in_lines, waiting
+from confide.cli.console import open_page, print_answered, tell_covariates, time_taken, told_in_lines, waiting
 from confide.predict.batches import Answered
 
 
@@ -59,7 +61,9 @@ def test_long_work_says_off_a_terminal_how_long_it_takes(capsys, monkeypatch):
         time.sleep(0.1)
     lines = capsys.readouterr().err.splitlines()
     assert lines
-    assert set(lines) == {"methods: 1 of 4, 0 s so far, about 0 s left"}
+    *during, last = lines
+    assert set(during) == {"methods: 1 of 4, 0 s so far, about 0 s left"}
+    assert last == "methods: done in 0 s"
 
 
 def test_short_work_says_nothing(capsys):
@@ -68,6 +72,15 @@ def test_short_work_says_nothing(capsys):
     with waiting("reading"):
         pass
     assert capsys.readouterr().err == ""
+
+
+def test_covariates_are_told_with_the_time_of_reading_if_it_was_long(monkeypatch, capsys):
+    monkeypatch.setattr(console, "LONG", 5.0)
+    study = Study(np.zeros((1200, 3)), np.zeros(1200), np.zeros(1200, dtype=int), np.ones(1200, dtype=bool))
+    tell_covariates(study, 4.9)
+    assert capsys.readouterr().err == ""
+    tell_covariates(study, 61.0)
+    assert capsys.readouterr().err == "Covariates: 3 of 1,200 rows, read in 1 min 1 s\n"
 
 
 def test_waiting_hears_of_parts_that_are_done(monkeypatch):

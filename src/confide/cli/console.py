@@ -216,6 +216,9 @@ def told_in_lines(what: str, total: float | None) -> Iterator[Callable[[float], 
     finally:
         ended.set()
         lines.join()
+    took = time.monotonic() - began
+    if took >= LONG:
+        typer.echo(f"{what}: done in {duration(took)}", err=True)
 
 
 def time_taken(elapsed: float, done: float, total: float | None) -> str:
@@ -223,13 +226,20 @@ def time_taken(elapsed: float, done: float, total: float | None) -> str:
     counted = (
         f"{done:,.0f} of {total:,.0f}, " if total not in (None, 1.0) else f"{done:,.0f}, " if total is None else ""
     )
-    said = f"{counted}{_duration(elapsed)} so far"
+    said = f"{counted}{duration(elapsed)} so far"
     if total is None or not done:
         return said
-    return f"{said}, about {_duration(elapsed * (total - done) / done)} left"
+    return f"{said}, about {duration(elapsed * (total - done) / done)} left"
 
 
-def _duration(seconds: float) -> str:
+def tell_covariates(study: Any, took: float) -> None:
+    """Say on stderr, if it took long, how many covariates and rows were read, and in what time."""
+    if took >= LONG:
+        columns, rows = study.X.shape[1], len(study)
+        typer.echo(f"Covariates: {columns:,} of {rows:,} rows, read in {duration(took)}", err=True)
+
+
+def duration(seconds: float) -> str:
     """Return a duration in seconds, in minutes and seconds, or in hours and minutes."""
     whole = round(seconds)
     if whole < 60:

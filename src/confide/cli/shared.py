@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import typer
 
-from confide.cli.console import waiting
+from confide.cli.console import tell_covariates, waiting
 
 if TYPE_CHECKING:
     from confide.data.csv_files import Dialect
@@ -151,8 +152,9 @@ def read_tables(
     """
     from confide.data.files import read_study
 
+    began = time.monotonic()
     with waiting("reading"):
-        return read_study(
+        study = read_study(
             observational,
             trial,
             treatment,
@@ -166,6 +168,8 @@ def read_tables(
             **kept.parameters,
             **large,
         )
+    tell_covariates(study, time.monotonic() - began)
+    return study
 
 
 def unfitted(
