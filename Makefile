@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow test-docs test-paper test-long test-versions test-package lint format bench study-methods study-default study-ratios study-confounding study-misses study-theorem study-attacks study-population study-whom study-randomisation study-averages study-selection study-joint reproduction-page benchmarks-page pictures notebook rooms promises docs docs-serve lock clean
+.PHONY: help setup demo test test-slow test-docs test-paper test-long test-versions test-package lint format bench growth study-methods study-default study-ratios study-confounding study-misses study-theorem study-attacks study-population study-whom study-randomisation study-averages study-selection study-joint reproduction-page benchmarks-page pictures notebook rooms promises docs docs-serve lock clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*?## ' $(MAKEFILE_LIST) | awk -F ':.*?## ' '{printf "  make %-17s %s\n", $$1, $$2}'
@@ -61,6 +61,9 @@ format: $(READY) ## Format the code and mend what ruff can mend
 
 bench: $(READY) ## Speed and memory, as ratios in one run; OUT=docs/benchmarks.csv keeps the figures
 	$(BIN)/python benchmarks/run.py $(if $(OUT),--out $(OUT))
+
+growth: $(READY) ## docs/growth.csv and docs/growth.svg: CPU time of every method over three decades (twenty minutes)
+	$(BIN)/python benchmarks/growth.py --full --out docs/growth.csv
 
 benchmarks-page: $(READY) ## docs/benchmarks.md from docs/benchmarks.csv
 	$(BIN)/python scripts/benchmarks.py

@@ -1,11 +1,12 @@
 """Growth of CPU time: every method over observational rows, trial rows, new rows and columns, beside MAPIE and crepes.
 
 The peers do the work of `transfer`: a base model per arm from observational rows, calibrated on the trial's rows of
-that arm, and intervals for the new rows under both treatments. The base model is least squares everywhere, so that
-times are those of the methods and their density ratios. A curve ends where a point takes longer than `--seconds`.
+that arm, and intervals for the new rows under both treatments. Base models and regressions of interval ends are least
+squares everywhere, so that times are those of the methods and their density ratios. A curve ends where a point takes
+longer than `--seconds`.
 
-By itself the benchmark takes two decades; `python benchmarks/growth.py --full --out docs/growth.csv` takes three, and
-draws docs/growth.svg beside the file.
+By itself the benchmark takes two decades; `make growth` takes three, writes docs/growth.csv and docs/growth.svg, and
+prints the table of docs/scale.md.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from crepes import WrapRegressor
 from mapie.regression import SplitConformalRegressor
 from sklearn.linear_model import LinearRegression
 
-from confide import METHODS, CounterfactualIntervals, Study
+from confide import METHODS, CounterfactualIntervals, Study, method
 from confide.base.csv_rows import write_rows
 from confide.base.threads import one_thread
 from timing import require, tell
@@ -35,7 +36,7 @@ SIZES = {
     "columns": (2, 6, 20, 60, 200, 600, 2000),
 }
 REDUCED = 5
-SECONDS = 10.0
+SECONDS = 20.0
 # n·log n grows by this exponent from 10⁴ to 10⁵ rows; the rest is for a machine that is not idle.
 MOST = 1.2
 # Points below this time say more of the machine than of the growth.
@@ -55,7 +56,8 @@ def with_confide(name, observational, trial, new):
     """Return the CPU seconds of fitting a method and of answering."""
     parts = (np.concatenate(each) for each in zip(observational, trial, strict=True))
     study = Study(*parts, np.repeat([False, True], [len(observational[1]), len(trial[1])]))
-    model = CounterfactualIntervals(name, base=LinearRegression(), random_state=0)
+    ends = {"second_stage": LinearRegression()} if name.startswith("wscp") else {}
+    model = CounterfactualIntervals(method(name, **ends), base=LinearRegression(), random_state=0)
     began = time.process_time()
     model.fit(study)
     fitted = time.process_time()
@@ -87,7 +89,7 @@ def with_peer(name, observational, trial, new):
 
 
 WORK = {"MAPIE": partial(with_peer, "MAPIE"), "crepes": partial(with_peer, "crepes")}
-WORK |= {name: partial(with_confide, name) for name in METHODS if "*" not in name}
+WORK |= {name: partial(with_confide, name) for name in METHODS}
 
 
 def curves(axis, sizes, limit):
@@ -108,13 +110,18 @@ def curves(axis, sizes, limit):
     return found
 
 
-def exponent(records, part):
+def seconds_of(record):
+    """Return the time that grows: of fit and answer, but with new rows that of the answer alone."""
+    return record["answer"] + (0.0 if record["axis"] == "new rows" else record["fit"])
+
+
+def exponent(records):
     """Return the slope of log time over log size over the last decade; None if times are too short to tell."""
     last = records[-1]["size"]
-    used = [each for each in records if each["size"] * 10 >= last and each[part] >= LEAST_SECONDS]
+    used = [each for each in records if each["size"] * 10 >= last and seconds_of(each) >= LEAST_SECONDS]
     if len(used) < 2:
         return None
-    sizes, times = (np.log([each[key] for each in used]) for key in ("size", part))
+    sizes, times = np.log([(each["size"], seconds_of(each)) for each in used]).T
     return float(np.polyfit(sizes, times, 1)[0])
 
 
@@ -141,20 +148,35 @@ def main(*, reduced=True, limit=SECONDS, out=None, axes=tuple(SIZES)):
     records = []
     for axis in axes:
         sizes = SIZES[axis]
-        part = "answer" if axis == "new rows" else "fit"
         records += curves(axis, sizes[: REDUCED if reduced else None], limit)
         for name in WORK:
             mine = [each for each in records if (each["axis"], each["method"]) == (axis, name)]
-            slope, what = exponent(mine, part), f"{name}: exponent of {part} over {axis}, to {mine[-1]['size']:,}"
+            slope, what = exponent(mine), f"{name}: exponent over {axis}, to {mine[-1]['size']:,}"
             if slope is None:
-                tell(f"{name}: {part} at {mine[-1]['size']:,} {axis}", mine[-1][part], "s CPU")
-            elif axis in ("observational rows", "new rows"):
+                tell(f"{name}: {mine[-1]['size']:,} {axis}", seconds_of(mine[-1]), "s CPU")
+            elif axis != "columns":  # least squares alone takes the square of their number
                 require(what, slope, MOST, "")
             else:
                 tell(what, slope, "")
     if out is not None:
         write_rows(out, records, list(records[0]))
         draw(records, out.with_suffix(".svg"))
+        print("\n".join(table(records)))
+
+
+def table(records):
+    """Return the lines of the table of docs/scale.md: the time of the largest size, and the exponent in brackets."""
+    grown = list(dict.fromkeys(each["axis"] for each in records))
+    lines = [f"| | {' | '.join(grown)} |", f"| --- |{' --- |' * len(grown)}"]
+    for name in WORK:
+        cells = []
+        for axis in grown:
+            mine = [each for each in records if (each["axis"], each["method"]) == (axis, name)]
+            slope = exponent(mine)
+            told = f"{seconds_of(mine[-1]):.2g} s at {mine[-1]['size']:,}"
+            cells.append(told if slope is None else f"{told} ({slope:.2f})")
+        lines.append(f"| `{name}` | {' | '.join(cells)} |")
+    return lines
 
 
 if __name__ == "__main__":

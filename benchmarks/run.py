@@ -31,6 +31,7 @@ BENCHMARKS = (
     "scores",
     "stream",
     "files",
+    "growth",
     "kernel_ratio",
     "recommend",
     "paper_methods",
