@@ -89,7 +89,7 @@ def plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
 def is_empty(column: pa.ChunkedArray) -> bool:
     """Return whether all values are missing, so that the column has no kind."""
     if is_text(column.type):
-        column = column.unique()  # each value is looked at once
+        column = pa.chunked_array([column.unique()])  # each value is looked at once
     return bool(plain(column).is_null(nan_is_null=True).to_numpy().all())
 
 
@@ -120,7 +120,8 @@ class Written:
         if is_text(column.type):
             if counts is None:  # each value is looked at once, unless there are cells whose row must be told
                 seen = pc.value_counts(column)
-                found = _look_at_text(name, plain(seen.field("values")), seen.field("counts").to_numpy())
+                values = pa.chunked_array([seen.field("values")])
+                found = _look_at_text(name, plain(values), seen.field("counts").to_numpy())
                 if not found.odd:
                     return found
             return _look_at_text(name, plain(column), counts)
