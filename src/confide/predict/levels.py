@@ -111,7 +111,7 @@ def offsets_of(
 
     Levels that the model does not support are left out (for instance, `PooledDR` needs ``alpha + floor`` below 1).
     """
-    by_level = {level: _at(each) for level, each in _at_levels(model, levels)}
+    by_level = {level: _at(each) for level, each in _at_levels(model, {*levels, float(model.alpha_)})}
     arms = {}
     for number, (label, arm) in enumerate(model.arms_.items()):
         pairs = np.array([each[number] for each in by_level.values()])
@@ -125,15 +125,15 @@ def answers_at(
     control: Label | None = None,
     levels: Iterable[float] = LEVELS,
 ) -> dict[float, pa.Table]:
-    """Return the rows' answers by level: at these levels, as far as the model supports them, and at its own."""
+    """Return the rows' answers by level, as far as the model supports these levels."""
     return {level: answer_table(each, rows, control) for level, each in _at_levels(model, levels)}
 
 
 def _at_levels(
     model: CounterfactualIntervals, levels: Iterable[float]
 ) -> Iterator[tuple[float, CounterfactualIntervals]]:
-    """Yield the model at each of these levels that it supports, and at its own, in order."""
-    for level in sorted({*(level for level in levels if model._why_not_at(level) is None), float(model.alpha_)}):
+    """Yield the model at each of these levels that it supports, in order."""
+    for level in sorted(level for level in set(levels) if model._why_not_at(level) is None):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", InfiniteIntervalWarning)  # infinite ends show it
             moved = model.with_alpha(level)

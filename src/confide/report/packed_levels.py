@@ -103,12 +103,12 @@ def levels_of(
         return None
     some = {label: new_rows[:rows] for label, new_rows in individuals.rows.items()}
     found = answers_at(model, some, control, asked)
-    others = {level: [_numbers(table[column]) for column in columns] for level, table in found.items() if level != own}
+    others = {level: [_numbers(table[column]) for column in columns] for level, table in found.items()}
     if not others:
         return None
     grid = Grid.of([end for ends in others.values() for end in ends], widths)
     return {
-        "levels": sorted(found),
+        "levels": sorted({*found, own}),
         "step": None if grid is None else [grid.mantissa, grid.exponent],
         "moved": {str(level): list(_packed(ends, grid)) for level, ends in others.items()},
     }
