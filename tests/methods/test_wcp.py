@@ -32,6 +32,16 @@ def test_the_interval_is_the_weighted_quantile_around_the_base():
     assert weight[0] > 5 * weight[-1]  # rarely treated at small x, so such rows weigh more
 
 
+def test_rows_of_the_other_arms_are_those_that_the_population_has_beside_the_arm():
+    X, y, treated = confounded_arm(500)
+    no_trial = np.zeros(treated.sum(), dtype=bool)
+    arm = WCP(base=LinearRegression(), random_state=0)
+    sought = arm.fit(X[treated], y[treated], trial=no_trial, population=X).predict_interval(X)
+    others = X[~treated], y[~treated]
+    told = arm.fit(X[treated], y[treated], trial=no_trial, population=X, others=others).predict_interval(X)
+    np.testing.assert_array_equal(told, sought)
+
+
 def test_weighting_restores_coverage_without_hidden_confounding():
     X, y, treated = confounded_arm(20_000)
     no_trial = np.zeros(treated.sum(), dtype=bool)

@@ -75,6 +75,7 @@ def test_the_propensity_of_the_only_arm_is_one():
 def test_without_takes_each_row_out_once():
     rows = np.array([[1.0, 2.0], [1.0, 2.0], [np.nan, 3.0], [4.0, 5.0]])
     np.testing.assert_array_equal(without(rows, rows[[0, 2]]), rows[[1, 3]])
+    np.testing.assert_array_equal(without(rows, rows[2:]), rows[:2])
     with pytest.raises(ValueError, match="1 of the arm's 1 observational rows are not in the population"):
         without(rows, np.array([[9.0, 9.0]]))
 
