@@ -24,6 +24,12 @@ ACTIVATE = ". .venv/bin/activate"
 PROGRAMS = {"confide", "cat", "cut", "head"}
 NUMBER = re.compile(r"(?<![\w.])-?\d[\d,]*\.\d+(?:e[+-]?\d+)?")
 NOTICE = re.compile(r"^(note: |confide: |\w*Warning: )", re.MULTILINE)
+# Lines that a command prints because it takes long, on a slow or busy machine only.
+TIME = r"\d+ (s|min|h)( \d+ (s|min))?"
+PROGRESS = re.compile(
+    rf"^.+: ((.+, )?{TIME} so far(, about {TIME} left)?|done in {TIME}|[\d,]+ of [\d,]+ rows, read in {TIME})\n",
+    re.MULTILINE,
+)
 ELISION = ("...", "…")
 
 
@@ -95,7 +101,7 @@ def run_shell(code):
             check=False,
             timeout=300,
         )
-        printed += done.stdout
+        printed += PROGRESS.sub("", done.stdout)
         if done.returncode:
             assert done.returncode == 2, f"{command!r} ended with status {done.returncode}:\n{done.stdout}"
             status = done.returncode

@@ -13,12 +13,13 @@ import pytest
 from confide import METHODS, __version__
 from confide.cli import main as _commands  # noqa: F401  (it registers the commands)
 from confide.cli.app import app
+from confide.cli.console import duration, time_taken
 from confide.conformal import weighted_quantile
 from confide.diagnostics import ArmDiagnostics
 from confide.diagnostics.advice import CLEAR_GAIN, FEW_ROWS, LITTLE_OVERLAP
 from confide.diagnostics.confounding_test import LEAST_ROWS
 from confide.diagnostics.records import ASKED_ROWS, SAMPLE_ROWS
-from pages import ROOT, blocks, commands, is_run, run_page, shows, targets
+from pages import PROGRESS, ROOT, blocks, commands, is_run, run_page, shows, targets
 from studies.__main__ import STUDIES
 
 pytestmark = pytest.mark.docs
@@ -183,6 +184,16 @@ def test_reading_the_summary_names_the_limits_that_advice_has():
 )
 def test_what_counts_as_shown(text, printed, right):
     assert shows(text, printed) is right
+
+
+@pytest.mark.parametrize("done", [0.0, 1.0, 3.0])
+@pytest.mark.parametrize("elapsed", [5, 75, 4000])
+def test_progress_is_not_part_of_what_a_page_shows(done, elapsed):
+    for total in (None, 4.0):
+        told = [time_taken(elapsed, done, total), f"done in {duration(elapsed)}"]
+        told.append(f"1,000 of 20,000 rows, read in {duration(elapsed)}")
+        printed = "".join(f"answer\nfitting on 4,300 rows: {each}\nmore so far\n" for each in told)
+        assert PROGRESS.sub("", printed) == "answer\nmore so far\n" * 3
 
 
 @pytest.mark.parametrize(
