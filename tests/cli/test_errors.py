@@ -168,6 +168,7 @@ BAD = {
         ["report", "m.confide", "--predict", "new.csv", "--id", "who"],
         "--id is for --observational and --trial",
     ),
+    "a very long word": (None, [*RUN, "--method", "x" * 5000], "xxx… is unknown"),
     "a report without its model": (
         None,
         ["report", "m.confide", "--predict", "new.csv"],

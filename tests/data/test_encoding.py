@@ -163,7 +163,7 @@ def test_bad_new_tables(X, message):
         (pa.table({}), "at least one column"),
         (pa.table({"a": pa.array([], pa.float64())}), "no rows"),
         (pd.DataFrame({"a": [1, "x", dt.date(2024, 1, 1)]}), "mixes kinds of values"),
-        (pd.DataFrame([[1, 2]], columns=["a", "a"]), "Expected unique column names"),
+        (pd.DataFrame([[1, 2]], columns=["a", "a"]), "a table has two columns named a; rename one"),
         (pa.table({"a": [[1]]}), "column 'a' holds values that are not numbers"),
     ],
 )

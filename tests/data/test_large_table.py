@@ -185,3 +185,25 @@ def test_bad_sizes_of_memory(bad):
 def test_bad_numbers_of_rows(bad):
     with pytest.raises(ValueError, match="must be a whole number of at least 1"):
         LargeTable(ds.dataset(OBSERVATIONAL), rows=bad)
+
+
+def test_views_of_text_and_half_precision(tmp_path):
+    """As polars and machine learning write them."""
+    text, numbers = OBSERVATIONAL["town"].cast(pa.string()), OBSERVATIONAL["flag"].cast(pa.float64())
+    plain = pa.table({"town": text, "n": numbers, "t": OBSERVATIONAL["t"], "y": OBSERVATIONAL["y"]})
+    odd = pa.table(
+        {**{name: plain[name] for name in plain.column_names}, "town": text.cast(pa.string_view())}
+    ).set_column(1, "n", numbers.cast(pa.float16()))
+    other = TRIAL.select(["town", "t", "y"]).append_column("n", pa.array(np.arange(len(TRIAL)) % 2 + 0.0))
+    studies = []
+    for name, each in (("plain", plain), ("odd", odd)):
+        pq.write_table(each, tmp_path / f"{name}.parquet")
+        studies.append(stack(ds.dataset(tmp_path / f"{name}.parquet"), other))
+    assert studies[0].X.equals(studies[1].X)
+
+
+def test_a_number_that_is_too_large_in_any_row():
+    large = pa.array([*[1.0] * (ROWS - 1), 1e200])
+    broken = OBSERVATIONAL.set_column(OBSERVATIONAL.column_names.index("age"), "age", large)
+    with pytest.raises(ValueError, match=r"column 'age' of .* holds 1e.200, and numbers must lie between"):
+        stack(LargeTable(ds.dataset(broken), rows=3), trial())

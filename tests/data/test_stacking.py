@@ -116,3 +116,65 @@ def frame(base, **changes):
 def test_bad_tables(observational, trial, options, message):
     with pytest.raises(ValueError, match=message):
         stack(observational, trial, **options)
+
+
+LARGE_LABELS = [2**53, 2**53 + 1]
+
+
+@pytest.mark.parametrize("write", [int, float, str])
+@pytest.mark.parametrize("labels", [LARGE_LABELS, [2**60, -(2**60)]])
+def test_treatments_that_floats_cannot_tell_apart(write, labels):
+    """Once two treatments became one arm."""
+    cells = [write(labels[each]) for each in OBSERVATIONAL["t"]]
+    one = pa.table({**OBSERVATIONAL, "t": cells})
+    other = pa.table({**TRIAL, "t": [write(labels[each]) for each in TRIAL["t"]]})
+    with pytest.raises(ValueError, match=r"holds -?\d{16,}, and numbers from 2\*\*53 on .* Declare it a category"):
+        stack(one, other)
+    if write is not float:
+        assert stack(one, other, categories=["t"]).treatment.tolist() == [str(labels[each]) for each in [0, 1, 0, 1, 0]]
+
+
+def test_a_treatment_that_no_integer_holds():
+    one = pa.table({**OBSERVATIONAL, "t": [0.0, 1e300, 0.0]})
+    with pytest.raises(ValueError, match="the treatment column 't' holds 1000"):
+        stack(one, pa.table(TRIAL))
+
+
+def test_unsigned_integers_that_no_signed_one_holds():
+    one = pa.table({**OBSERVATIONAL, "age": pa.array([2**63, 2**64 - 1, 5], pa.uint64())})
+    X, *_ = stack(one, pa.table({**TRIAL, "age": pa.array([1, 2], pa.uint64())}))
+    assert X["age"].to_pylist() == [2.0**63, 2.0**64, 5, 1, 2]
+
+
+def test_numbers_that_cannot_be_squared_are_refused():
+    large = "numbers must lie between -1e.100 and 1e.100"
+    with pytest.raises(ValueError, match=f"column 'age' holds 1e.300, and {large}"):
+        stack(pa.table({**OBSERVATIONAL, "age": [1.0, 1e300, 2.0]}), pa.table(TRIAL))
+    with pytest.raises(ValueError, match=f"the outcome holds -1e.101, and {large}"):
+        stack(pa.table({**OBSERVATIONAL, "y": [1.0, -1e101, 2.0]}), pa.table(TRIAL))
+
+
+@pytest.mark.parametrize("make", [pa.table, pd.DataFrame])
+def test_two_columns_of_one_name(make):
+    twice = pa.table([[1, 2], [3, 4], [0, 1], [1.0, 2.0]], names=["a", "a", "t", "y"])
+    with pytest.raises(ValueError, match=r"^a table has two columns named a; rename one of them.$"):
+        stack(twice if make is pa.table else twice.to_pandas(), pa.table({"a": [1], "t": [0], "y": [1.0]}))
+
+
+@pytest.mark.parametrize("make", MAKERS.values())
+def test_a_name_with_a_nul_character(make):
+    """At which polars ends the process."""
+    with pytest.raises(ValueError, match="has a NUL character; rename it"):
+        stack(make({**OBSERVATIONAL, "x\0": [1, 2, 3]}), make({**TRIAL, "x\0": [1, 2]}))
+
+
+def test_messages_are_short_whatever_is_in_the_tables():
+    text = "x" * 10_000
+    many = {f"column {number}": [1, 2, 3] for number in range(500)}
+    for one, other, how in (
+        ({**OBSERVATIONAL, "age": [text, f"{text}y", "z"]}, {**TRIAL, "age": [1.5, 2.5]}, {}),
+        ({**OBSERVATIONAL, **many}, {**TRIAL, **{name: [1, 2] for name in many}}, {"treatment": "none"}),
+    ):
+        with pytest.raises(ValueError) as caught:
+            stack(pa.table(one), pa.table(other), **how)
+        assert len(str(caught.value)) < 1000

@@ -26,7 +26,7 @@ from confide import METHODS, CounterfactualIntervals, PopulationWarning, load, m
 from confide.effects.registry import EFFECTS
 from confide.io import allowed_types as trust
 from confide.io import model_file as persistence
-from confide.io.model_file import HEADER, MODEL, read_header
+from confide.io.model_file import HEADER, MODEL, naming_the_model, read_header
 from confide.models.scores import SCORES
 from confide.ratio import RATIOS, OracleRatio
 from forging import STUDY, archived, boosted, fewer, fitted, flipped, forged, loaded_or_refused, members, saved
@@ -545,3 +545,25 @@ def test_nothing_heavy_is_imported_before_a_model_is_saved():
     code = "import confide, confide.model, sys; confide.load; print('skops' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     assert done.stdout.strip() == "False"
+
+
+def test_a_forged_model_that_cannot_answer_is_named(good, path):
+    """A file with lost parts may be loaded; asking it is one sentence, not a traceback."""
+
+    def edit(inner):
+        for each in trust._nodes(inner["schema.json"]):
+            content = each.get("content")
+            if isinstance(content, dict) and isinstance(content.get("content"), dict):
+                content["content"].pop("side_", None)
+
+    model = loaded_or_refused(path, forged(good, edit))
+    assert model is not None
+    with (
+        pytest.raises(ValueError, match=r"model\.confide holds a model that cannot answer .*side_"),
+        naming_the_model(path),
+    ):
+        predictions(model, NEW)
+
+
+def test_refusals_do_not_speak_of_addresses():
+    assert persistence._sentence(ValueError("an <ast.Name object at 0x7f26> here.")) == "an <ast.Name object> here"

@@ -14,6 +14,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+# Models square and cube numbers (splines are cubic); larger ones would overflow.
+LARGEST_NUMBER = 1e100
+# Messages show so many characters of a value.
+SHOWN_CHARACTERS = 80
+
 
 @contextmanager
 def all_or_nothing(estimator: Any) -> Iterator[None]:
@@ -31,13 +36,29 @@ def suggest(name: Any, known: Iterable[Any]) -> str:
     """Return "did you mean …?" for the nearest known names, or the whole list if none is near."""
     names = [str(each) for each in known]
     near = get_close_matches(str(name), names, n=3)
-    return f"did you mean {', '.join(near)}?" if near else f"there are: {', '.join(names)}."
+    return f"did you mean {examples(near)}?" if near else f"there are: {examples(names, 20)}."
 
 
 def examples(values: Iterable[Any], most: int = 5) -> str:
     """Return the first few values as text, for a message."""
-    shown = [str(value) for value in values]
+    shown = [short(value) for value in values]
     return ", ".join(shown[:most]) + (", …" if len(shown) > most else "")
+
+
+def short(value: Any) -> str:
+    """Return a value as text for a message; of a long one the beginning."""
+    text = str(value)
+    return text if len(text) <= SHOWN_CHARACTERS else f"{text[:SHOWN_CHARACTERS]}…"
+
+
+def check_size(what: str, values: NDArray[np.float64]) -> None:
+    """Raise if a finite number is larger than what models compute with."""
+    large = values[np.isfinite(values) & (np.abs(values) > LARGEST_NUMBER)]
+    if len(large):
+        raise ValueError(
+            f"{what} holds {large[0]:g}, and numbers must lie between -{LARGEST_NUMBER:g} and {LARGEST_NUMBER:g}. If "
+            "it stands for a missing value, leave it empty; otherwise change the unit."
+        )
 
 
 def check_outcome(y: ArrayLike) -> NDArray[np.float64]:
@@ -61,6 +82,7 @@ def check_outcome(y: ArrayLike) -> NDArray[np.float64]:
             f"the outcome must be finite: {len(bad)} of {len(outcome)} are NaN or infinite "
             f"(rows {examples(bad)}). Drop those rows, or impute them before the split."
         )
+    check_size("the outcome", outcome)
     return outcome
 
 

@@ -229,8 +229,9 @@ def predict(
     check_outputs(out, as_json=as_json, inputs=(model, new), folder=dask is not None)
     dialect = dialect_of(sep, decimal, encoding)
     from confide import load
+    from confide.io.model_file import naming_the_model
 
-    with cluster_at(dask) as workers, notes():
+    with cluster_at(dask) as workers, notes(), naming_the_model(model):
         with waiting("loading"):
             saved = load(model, trusted=trust or [])
             loaded = saved if alpha is None else saved.with_alpha(alpha)
@@ -304,8 +305,9 @@ def report(
     check_one_standard_input(predict, observational, trial, whom.file)
     dialect = dialect_of(sep, decimal, encoding)
     from confide import load
+    from confide.io.model_file import naming_the_model
 
-    with notes():
+    with notes(), naming_the_model(model):
         study = None
         if observational and trial and treatment and outcome:
             kept = Kept(train_rows, memory, seed)

@@ -18,6 +18,8 @@ from confide.cli.clusters import with_address
 # typer's public name for usage errors, and its exit status for an interrupt.
 UsageError: type[typer.BadParameter] = typer.BadParameter.__bases__[0]
 INTERRUPTED, TERMINATED = 130, 143
+# Words of messages, such as names of files and columns, are cut to so many characters.
+LONGEST_WORD = 300
 
 
 def main() -> None:
@@ -50,7 +52,8 @@ def _message(error: Exception) -> str:
 
 def _fail(message: str, status: int = 2) -> None:
     """Print one line on stderr and exit."""
-    typer.echo(f"confide: {' '.join(message.split())}", err=True)
+    words = (word if len(word) <= LONGEST_WORD else f"{word[:LONGEST_WORD]}…" for word in message.split())
+    typer.echo(f"confide: {' '.join(words)}", err=True)
     sys.exit(status)
 
 

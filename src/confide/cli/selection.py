@@ -38,9 +38,10 @@ def select(
     check_outputs(out, inputs=(model, new))
     dialect = dialect_of(sep, decimal, encoding)
     from confide import load
+    from confide.io.model_file import naming_the_model
     from confide.predict.selection import select_file
 
-    with notes():
+    with notes(), naming_the_model(model):
         with waiting("loading"):
             loaded = load(model, trusted=trust or [])
         with waiting("choosing"):

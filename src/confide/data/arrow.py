@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 from sklearn.utils.validation import check_array
 
-from confide.base.validation import examples
+from confide.base.validation import examples, short
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,8 +21,13 @@ if TYPE_CHECKING:
 
 
 def is_frame(X: Table) -> bool:
-    """Return whether X is a data frame that narwhals reads."""
-    return isinstance(nw.from_native(X, pass_through=True), nw.DataFrame | nw.LazyFrame)
+    """Return whether X is a data frame that narwhals reads; raise if two of its columns have one name."""
+    try:
+        return isinstance(nw.from_native(X, pass_through=True), nw.DataFrame | nw.LazyFrame)
+    except nw.exceptions.DuplicateError as error:
+        names = [str(name) for name in getattr(X, "column_names", getattr(X, "columns", []))]
+        twice = [name for name in dict.fromkeys(names) if names.count(name) > 1]
+        raise ValueError(f"a table has two columns named {examples(twice)}; rename one of them.") from error
 
 
 def read_frame(X: Table) -> nw.DataFrame[Any]:
@@ -65,13 +70,29 @@ def read_table(X: Table) -> pa.Table:
     try:
         frame = read_frame(X)
         names = [str(name) for name in frame.columns]
+        _check_no_nul(names)
         table = frame.to_arrow()
     except (pa.ArrowException, TypeError, OverflowError) as error:
         raise ValueError(f"a column mixes kinds of values: {error}. Make each column of one kind.") from error
     if len(set(names)) < len(names):
         raise ValueError(f"two columns have the same name, as text: {examples(names)}; rename one of them.")
     # pandas appends its index if it is not the default one.
-    return table.select(range(len(names))).rename_columns(names)
+    return without_views(table.select(range(len(names))).rename_columns(names))
+
+
+def _check_no_nul(names: list[str]) -> None:
+    """Raise if a name has a NUL character, at which libraries of frames stop reading, or the process."""
+    odd = [name for name in names if "\0" in name]
+    if odd:
+        raise ValueError(f"the column name {short(repr(odd[0]))} has a NUL character; rename it.")
+
+
+def without_views(rows: Any) -> Any:
+    """Return a table or a batch whose views of text are plain text: for views there are fewer functions."""
+    types = [pa.large_string() if pa.types.is_string_view(each.type) else each.type for each in rows.schema]
+    if types == rows.schema.types:
+        return rows
+    return rows.cast(pa.schema([each.with_type(kind) for each, kind in zip(rows.schema, types, strict=True)]))
 
 
 def take_rows(X: Table, rows: NDArray[Any]) -> Any:

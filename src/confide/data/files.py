@@ -19,6 +19,7 @@ import pyarrow.parquet as pq
 
 from confide.base.validation import examples, suggest
 from confide.data import kinds
+from confide.data.arrow import without_views
 from confide.data.csv_files import PLAIN, READ_BYTES, Dialect, csv_parts
 from confide.data.formats import STANDARD, format_of, naming_the_file
 from confide.data.large_table import LargeTable
@@ -218,7 +219,7 @@ def read_batches(path: str, dialect: Dialect = PLAIN, *, may_be_empty: bool = Tr
         schema, parts = READERS[kind](path, file, stack, dialect)
         first, before = next(parts, None), 0
         for part in (schema.empty_table(),) if first is None else chain([first], parts):
-            table = pa.Table.from_batches([part]) if isinstance(part, pa.RecordBatch) else part
+            table = without_views(pa.Table.from_batches([part]) if isinstance(part, pa.RecordBatch) else part)
             for start in range(0, max(len(table), 1), BATCH_ROWS):
                 rows = _checked(path, table.slice(start, BATCH_ROWS), may_be_empty=may_be_empty or before > 0)
                 yield Batch(rows, dialect.values(rows) if kind == "csv" else rows, before)

@@ -53,4 +53,4 @@ def _amiss(path: str, what: str, error: Exception) -> ValueError:
     text = "UTF8" in str(error) or isinstance(error, UnicodeError)
     hint = " Save the file as UTF-8, or give its encoding: --encoding latin-1." if text else ""
     kind = EXTENSIONS.get(Path(path.lower().removesuffix(".gz")).suffix, "csv" if path == STANDARD else "parquet")
-    return ValueError(f"{path} cannot be {what} as {kind}: {error}{hint}")
+    return ValueError(f"{path} cannot be {what} as {kind}: {str(error).rstrip('.')}.{hint}")

@@ -13,13 +13,14 @@ The module is long because deciding and reading must agree cell by cell: both us
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from confide.base.validation import examples
+from confide.base.validation import check_size, examples, short
+from confide.data.times import in_microseconds, unit_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -43,6 +44,8 @@ MISSING = pa.array(
     ],
     pa.large_string(),
 )
+# Booleans may be written as the numbers 0 and 1; numbers are never written as booleans.
+READ_AS = {BOOLEANS: NUMBERS}
 # If at least this share of a column's cells is of one kind, the other cells are errors, not categories.
 NEARLY_ALL = 0.9
 # Messages show so many cells.
@@ -164,7 +167,7 @@ def decide(
     )
     raise ValueError(
         f"column {name!r} is not of one kind: {shown}. Write it alike in all tables, or declare it a category "
-        f"({_declare(name)})."
+        f"({declare(name)})."
     )
 
 
@@ -180,17 +183,20 @@ def numbers(name: str, column: pa.ChunkedArray, kind: str = NUMBERS, *, finite: 
     typed = column
     if is_text(column.type):
         typed = _read_text(name, column, kind)
-    elif not is_empty(column) and (now := _kind_of_type(name, column)) != kind and {now, kind} != {NUMBERS, BOOLEANS}:
+    elif not is_empty(column) and (now := _kind_of_type(name, column)) not in (kind, READ_AS.get(kind)):
         raise ValueError(f"column {name!r} held {kind} when fitted and holds {now} now; convert it.")
     try:
         if pa.types.is_temporal(typed.type):
-            values = _microseconds(typed).cast(pa.float64(), safe=False).to_numpy() / MICROSECONDS_A_DAY
+            counts = in_microseconds(name, typed, unit_of(typed.type)).cast(pa.int64())
+            values = counts.cast(pa.float64(), safe=False).to_numpy() / MICROSECONDS_A_DAY
         else:
             values = np.asarray(typed.cast(pa.float64(), safe=False).to_numpy(), dtype=np.float64)
     except pa.ArrowException as error:
         raise ValueError(f"column {name!r} holds values that are not numbers: {error}.") from error
     if finite and np.isinf(values).any():
         raise ValueError(f"column {name!r} holds infinite values; mark them as missing, or cut them to a bound.")
+    if finite:
+        check_size(f"column {name!r}", values)
     if kind == BOOLEANS and not np.isin(values[~np.isnan(values)], (0, 1)).all():
         raise ValueError(f"column {name!r} held booleans when fitted and holds other numbers than 0 and 1 now.")
     return np.asarray(values, dtype=np.float64)
@@ -233,7 +239,7 @@ def temporal(name: str, column: pa.ChunkedArray, kind: str) -> pa.ChunkedArray:
         TIMES: pa.time64("us"),
         DURATIONS: pa.duration("us"),
     }[kind]
-    return column.cast(target, safe=False)
+    return in_microseconds(name, column, target)
 
 
 def booleans(name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -266,7 +272,8 @@ def _look_at_text(name: str, text: pa.ChunkedArray, counts: NDArray[np.int64] | 
         odd = known & ~(_is_number(text) if kind == NUMBERS else _matches(text, pattern))
         if times[odd].sum() <= (1 - NEARLY_ALL) * cells:
             shown = [
-                f"{text[place].as_py()!r} ({f'row {place + 1}' if counts is None else f'{times[place]} times'})"
+                f"{short(repr(text[place].as_py()))} "
+                f"({f'row {place + 1}' if counts is None else f'{times[place]} times'})"
                 for place in np.flatnonzero(odd)[: SHOWN + 1].tolist()
             ]
             return Written(kind, cells, int(times[odd].sum()), shown)
@@ -276,10 +283,9 @@ def _look_at_text(name: str, text: pa.ChunkedArray, counts: NDArray[np.int64] | 
     ):
         like = _matches(text, pattern)
         if like.any() and times[like | _is_number(text)].sum() >= NEARLY_ALL * cells:
-            shown = text[int(np.flatnonzero(like)[0])].as_py()
+            first = short(repr(text[int(np.flatnonzero(like)[0])].as_py()))
             raise ValueError(
-                f"column {name!r} holds {what}, such as {shown!r}: {remedy}; or declare it a category "
-                f"({_declare(name)})."
+                f"column {name!r} holds {what}, such as {first}: {remedy}; or declare it a category ({declare(name)})."
             )
     return Written(CATEGORIES, cells)
 
@@ -305,9 +311,9 @@ def _read_text(name: str, text: pa.ChunkedArray, kind: str) -> pa.ChunkedArray:
     fits = _is_number(text) if kind == NUMBERS else _matches(text, BOOLEAN) | _matches(text, "^[01]$")
     odd = np.flatnonzero(~text.is_null().to_numpy() & ~fits)
     if len(odd):
-        cell = text[int(odd[0])].as_py()
+        cell = short(repr(text[int(odd[0])].as_py()))
         raise ValueError(
-            f"column {name!r} holds {kind}, and {cell!r} is not one of them. Correct the cell, or leave it empty."
+            f"column {name!r} holds {kind}, and {cell} is not one of them. Correct the cell, or leave it empty."
         )
     return text.cast(pa.float64() if kind == NUMBERS else pa.bool_())
 
@@ -375,7 +381,7 @@ def _odd_cells(name: str, where: str, found: Written) -> str:
     of_table = f" of {where}" if where else ""
     return (
         f"column {name!r}{of_table} holds {found.kind} but for {found.odd} of {found.cells} cells: {shown}. "
-        f"{remedy} or declare the column a category ({_declare(name)})."
+        f"{remedy} or declare the column a category ({declare(name)})."
     )
 
 
@@ -387,18 +393,6 @@ def _in(where: str) -> str:
     return f"in {where} " if where else ""
 
 
-def _declare(name: str) -> str:
+def declare(name: str) -> str:
+    """Return how a column is declared a category."""
     return f"--category {name}, stack(categories=[{name!r}]), or a categorical column in a frame"
-
-
-def _microseconds(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return a temporal column as counts of microseconds, instants in UTC."""
-    kind = column.type
-    unit: Any
-    if pa.types.is_duration(kind):
-        unit = pa.duration("us")
-    elif pa.types.is_time(kind):
-        unit = pa.time64("us")
-    else:
-        unit = pa.timestamp("us", tz=kind.tz if pa.types.is_timestamp(kind) else None)
-    return column.cast(unit, safe=False).cast(pa.int64())

@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
 from confide.data import kinds
+from confide.data.arrow import without_views
 from confide.data.many_files import names_in, unified
 from confide.data.parts import parts_of
 from confide.data.rest import Reading, Rest, rest_of_parts
@@ -166,7 +167,8 @@ class LargeTable(TableByBatches):
         dataset = unified(self.dataset, look.columns)
         total = dataset.count_rows()
         chosen = self._sampled(total, most)
-        values = look.none(dataset.schema)
+        schema = without_views(dataset.schema.empty_table()).schema
+        values = look.none(schema)
         kept, before = [], 0
         for part in parts_of(dataset):
             start = 0
@@ -176,7 +178,7 @@ class LargeTable(TableByBatches):
                 kept.append(batch.take(pa.array(chosen[first:last] - before)))
                 before += len(batch)
                 start += len(batch)
-        return Scan(total, pa.Table.from_batches(kept, dataset.schema), values, chosen, self.random_state)
+        return Scan(total, pa.Table.from_batches(kept, schema), values, chosen, self.random_state)
 
     def matching(self, name: str, values: pa.Array) -> tuple[int, int]:
         """Return how many of the values, which are text, stand in a column, and in how many rows they do."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow.dataset as ds
 
+from confide.data.arrow import without_views
 from confide.data.formats import naming_the_file
 from confide.data.many_files import name_of
 
@@ -56,14 +57,15 @@ class FilePart(Part):
     def batches(self, columns: list[str] | None = None) -> Iterator[pa.RecordBatch]:
         """Yield the rows in order; an error names the file."""
         with naming_the_file(self.where, "read"):
-            yield from self.fragment.to_batches(
+            for batch in self.fragment.to_batches(
                 schema=self.schema,
                 columns=columns,
                 batch_size=BATCH_ROWS,
                 batch_readahead=READ_AHEAD,
                 fragment_readahead=1,
                 fragment_scan_options=_LEAN if isinstance(self.fragment, ds.ParquetFileFragment) else None,
-            )
+            ):
+                yield without_views(batch)
 
     def pieces(self) -> Iterator[tuple[FilePart, int]]:
         """Yield parts that can be read apart from each other, and the number of rows of each."""

@@ -340,7 +340,7 @@ def _join(name: str, sources: Sources, kind: str) -> pa.ChunkedArray:
         read = [kinds.booleans(name, part) for part in parts]
     elif kind != kinds.NUMBERS:
         read = [kinds.temporal(name, part, kind) for part in parts]
-    elif all(pa.types.is_integer(part.type) for part in parts):
+    elif all(pa.types.is_integer(part.type) and not pa.types.is_uint64(part.type) for part in parts):
         read = [part.cast(pa.int64()) for part in parts]
     else:
         read = [pa.chunked_array([pa.array(kinds.numbers(name, part), from_pandas=True)]) for part in parts]
@@ -380,4 +380,10 @@ def _labels(name: str, sources: Sources, *, category: bool) -> NDArray[Any]:
     values = np.concatenate([kinds.numbers(name, column, kind, finite=False) for column in columns.values()])
     if kind == kinds.BOOLEANS:
         return values.astype(bool)
-    return values.astype(int) if np.isfinite(values).all() and (values == np.round(values)).all() else values
+    large = values[np.abs(values) >= kinds.LARGEST_WHOLE]
+    if len(large):
+        raise ValueError(
+            f"the treatment column {name!r} holds {large[0]:.0f}, and numbers from 2**53 on cannot be told apart. "
+            f"Declare it a category ({kinds.declare(name)})."
+        )
+    return values.astype(int) if (values == np.round(values)).all() else values

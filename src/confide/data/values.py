@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from confide.base.validation import check_size
 from confide.data import kinds
 
 if TYPE_CHECKING:
@@ -110,11 +111,16 @@ def _check_complete(what: str, name: str, column: pa.ChunkedArray, where: str, s
 
 
 def _check_finite(name: str, column: pa.ChunkedArray, where: str) -> None:
-    """Raise if a number is infinite."""
-    if pa.types.is_floating(column.type) and pc.any(pc.is_inf(column)).as_py():
+    """Raise if a number is infinite or too large."""
+    if not pa.types.is_floating(column.type):
+        return
+    values = column.cast(pa.float64())
+    if pc.any(pc.is_inf(values)).as_py():
         raise ValueError(
             f"column {name!r} holds infinite values in {where}; mark them as missing, or cut them to a bound."
         )
+    ends = [each for each in pc.min_max(values).as_py().values() if each is not None]
+    check_size(f"column {name!r} of {where}", np.array(ends, dtype=np.float64))
 
 
 def counted(column: pa.ChunkedArray) -> Values:
@@ -128,6 +134,6 @@ def _some(column: pa.ChunkedArray) -> Values:
     known = column.filter(pc.invert(column.is_null(nan_is_null=True)))
     some = known.slice(0, 1)
     if kinds.is_number(known.type):  # among 0 and 1, any other number tells that they are no booleans
-        flags = pc.is_in(known, pa.array([0, 1]).cast(known.type))
+        flags = pc.is_in(known.cast(pa.float64(), safe=False), pa.array([0.0, 1.0]))
         some = pa.chunked_array([*some.chunks, *known.filter(pc.invert(flags)).slice(0, 1).chunks], known.type)
     return Values(some, np.ones(len(some), dtype=np.int64))

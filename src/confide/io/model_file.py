@@ -16,8 +16,10 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import re
 import warnings
 import zipfile
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,7 +35,7 @@ from confide.ratio import OracleRatio
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
 FORMAT = 1
 HEADER, MODEL = "confide.json", "model.skops"
@@ -104,6 +106,17 @@ def load(path: str | os.PathLike[str], trusted: Sequence[str | type] = ()) -> Co
             stacklevel=2,
         )
     return loaded
+
+
+@contextmanager
+def naming_the_model(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Add the file's name to errors that only a model with lost or wrong parts raises when it is asked."""
+    try:
+        yield
+    except (ArithmeticError, AssertionError, AttributeError, LookupError, RuntimeError) as error:
+        raise ValueError(
+            f"{path} holds a model that cannot answer ({_sentence(error)}). Ask who made it, or fit and save it again."
+        ) from error
 
 
 def read_header(path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -279,5 +292,5 @@ class _UntrustedError(Exception):
 
 def _sentence(error: Exception) -> str:
     """Return an error in one line, without a full stop."""
-    text = " ".join(str(error).split())
+    text = re.sub(r" at 0x[0-9a-fA-F]+", "", " ".join(str(error).split()))
     return (text if isinstance(error, ValueError) and text else f"{type(error).__name__} {text}")[:300].rstrip(". ")

@@ -16,7 +16,7 @@ from sklearn.utils import check_random_state
 
 from confide.base.parameters import alike
 from confide.base.progress import part
-from confide.base.validation import examples, suggest
+from confide.base.validation import examples, short, suggest
 from confide.conformal.marks import Marks
 from confide.conformal.quantile import check_alpha
 from confide.data.splits import Rows
@@ -120,7 +120,7 @@ def _naming(label: Label, study: Study) -> Iterator[None]:
         kind = RefusalError if isinstance(error, RefusalError) else ValueError
         tables = {"observational": ~study.trial, "trial": study.trial}
         found = "; ".join(f"{name} {examples(np.unique(study.treatment[rows]))}" for name, rows in tables.items())
-        raise kind(f"treatment {label}: {error} Treatments by table: {found}.") from error
+        raise kind(f"treatment {short(label)}: {error} Treatments by table: {found}.") from error
 
 
 def check_gamma(gamma: Any) -> Fraction:

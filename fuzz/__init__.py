@@ -1,0 +1,1 @@
+"""Hostile and broken input, and faults: run by `python -m fuzz`; what it finds becomes a test under tests/."""

@@ -1,0 +1,409 @@
+"""Faults while a command runs: kills, Ctrl-C, a full disk, closed pipes, lost workers, two runs at once.
+
+After each one no output is partial, no temporary file is left by a run that could still tidy up, whoever watches gets
+one line and no traceback, and a rerun gives the same bytes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import random
+import resource
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+CONFIDE = str(Path(sys.executable).with_name("confide"))
+STUDY = ["--observational", "obs.csv", "--trial", "trial.csv", "--treatment", "t", "--outcome", "y", "--id", "who"]
+ROOT = Path(__file__).parents[1]
+# `confide reproduce` at sizes at which it takes seconds; everything else is as users run it.
+REPRODUCE = """
+import sys
+from confide.paper import reproduce, settings
+small = dict(n=160, m=44, n_test=30, n_refit=2, refits_per_part=1, dimensions=(1, 2), trial_sizes=(4, 44))
+reproduce.Settings = lambda: settings.Settings(**small)
+from confide.cli.main import main
+main()
+"""
+COMMANDS: dict[str, tuple[list[str], list[str]]] = {
+    "run": (
+        [
+            *(CONFIDE, "run", *STUDY, "--method", "naive", "--base", "ridge", "--predict", "many.csv"),
+            *("--out", "out.csv", "--save", "made.confide"),
+        ],
+        ["out.csv", "made.confide"],
+    ),
+    "predict": ([CONFIDE, "predict", "model.confide", "many.csv", "--out", "out.parquet"], ["out.parquet"]),
+    "reproduce": (
+        [sys.executable, "-c", REPRODUCE, "reproduce", "table2", "--seeds", "1", "--jobs", "1", "--out", "made"],
+        ["made/table2.csv"],
+    ),
+}
+# Environment of every command: one thread, so that many can be tried.
+QUIET = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+SECONDS = 120
+CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH, PR_CAPBSET_DROP = 1, 2, 24
+
+
+@dataclass
+class Tried:
+    """A fault, how often it was injected, how often it came in the middle, and what went wrong."""
+
+    fault: str
+    command: str
+    injected: int = 0
+    in_the_middle: int = 0
+    defects: list[str] = field(default_factory=list)
+
+    def check(self, fine: bool, what: str) -> None:
+        """Note a defect unless all is fine."""
+        if not fine:
+            self.defects.append(what)
+
+    @property
+    def row(self) -> dict[str, Any]:
+        """The row of the table."""
+        return {
+            "fault": self.fault,
+            "command": self.command,
+            "injected": self.injected,
+            "in_the_middle": self.in_the_middle,
+            "survived": self.injected - len(self.defects),
+            "defects": "; ".join(dict.fromkeys(self.defects))[:500],
+        }
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a command ended."""
+
+    status: int
+    out: str
+    err: str
+
+    @property
+    def is_one_line(self) -> bool:
+        """Whether it is refused as it should be: status 2, and one line on stderr."""
+        return self.status == 2 and self.err.startswith("confide: ") and self.err.count("\n") == 1
+
+    @property
+    def shown(self) -> str:
+        """The end of what it said."""
+        return f"status {self.status}, {self.err[-300:]!r}"
+
+
+class Bench:
+    """A folder with a small study and a model, the outputs of whole runs, and how long these take."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        rng = np.random.default_rng(0)
+        for name, size in (("obs", 240), ("trial", 80), ("many", 20_000)):
+            pa_csv.write_csv(_people(rng, size, new=name == "many"), folder / f"{name}.csv")
+        saving = [CONFIDE, "run", *STUDY, "--method", "naive", "--base", "ridge", "--save", "model.confide"]
+        self.run(saving, check=True)
+        self.inputs = {path.name for path in folder.iterdir()}
+        self.whole: dict[str, dict[str, bytes]] = {}
+        self.seconds: dict[str, float] = {}
+
+    def know(self, what: str) -> None:
+        """Run a command to its end, twice: keep its outputs, and how long it takes."""
+        if what in self.whole:
+            return
+        command, outputs = COMMANDS[what]
+        for _ in range(2):
+            self.clear()
+            began = time.perf_counter()
+            self.run(command, check=True)
+            self.seconds[what] = time.perf_counter() - began
+        self.whole[what] = {name: (self.folder / name).read_bytes() for name in outputs}
+
+    def clear(self) -> None:
+        """Remove all outputs."""
+        for path in sorted(self.folder.rglob("*"), reverse=True):
+            if path.relative_to(self.folder).parts[0] not in self.inputs:
+                path.rmdir() if path.is_dir() and not path.is_symlink() else path.unlink()
+
+    def start(self, command: list[str], **how: Any) -> subprocess.Popen[str]:
+        """Start a command in the folder."""
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **how}
+        return subprocess.Popen(command, cwd=self.folder, env=QUIET, text=True, **pipes)
+
+    def run(self, command: list[str], *, check: bool = False, **how: Any) -> Ended:
+        """Run a command to its end."""
+        with self.start(command, **how) as started:
+            out, err = started.communicate(timeout=SECONDS)
+        if check and started.returncode:
+            raise RuntimeError(err)
+        return Ended(started.returncode, out or "", err or "")
+
+    def parts(self, what: str) -> list[str]:
+        """Return the outputs that are there and not whole."""
+        return [
+            name
+            for name, content in self.whole[what].items()
+            if (self.folder / name).exists() and (self.folder / name).read_bytes() != content
+        ]
+
+    def left(self) -> list[str]:
+        """Return temporary files."""
+        return [str(path.relative_to(self.folder)) for path in self.folder.rglob(".*.tmp")]
+
+
+def _people(rng: np.random.Generator, size: int, *, new: bool) -> pa.Table:
+    x, town = np.round(rng.standard_normal(size), 3), rng.choice(["Nord", "Süd"], size)
+    columns = {"who": np.arange(size), "x": x, "town": town}
+    if new:
+        return pa.table(columns)
+    treatment = rng.integers(0, 2, size)
+    return pa.table({**columns, "t": treatment, "y": np.round(x + treatment + rng.standard_normal(size), 3)})
+
+
+def signalled(bench: Bench, what: str, sent: signal.Signals, times: int, seed: int) -> Tried:
+    """Send a signal at random moments."""
+    name = {signal.SIGKILL: "killed (SIGKILL)", signal.SIGINT: "Ctrl-C (SIGINT)", signal.SIGTERM: "ended (SIGTERM)"}[
+        sent
+    ]
+    tried = Tried(name, what)
+    bench.know(what)
+    command, _ = COMMANDS[what]
+    luck = random.Random(f"{what} {sent} {seed}")  # noqa: S311
+    for _ in range(times):
+        if what != "reproduce":  # which goes on where it was killed
+            bench.clear()
+        running = bench.start(command)
+        time.sleep(luck.uniform(0, bench.seconds[what]))
+        running.send_signal(sent)
+        _, err = running.communicate(timeout=SECONDS)
+        tried.injected += 1
+        tried.in_the_middle += running.returncode != 0
+        faults = [f"a part under the name of {part}" for part in bench.parts(what)]
+        if sent != signal.SIGKILL:
+            status = 128 + sent
+            said = {status: "confide: interrupted.\n" if sent == signal.SIGINT else "", 0: "", -int(sent): ""}
+            if err != said.get(running.returncode, "?"):
+                faults.append(f"status {running.returncode}, {err[-400:]!r}")
+            faults += [f"left {each}" for each in bench.left() if running.returncode >= 0]
+        tried.defects += faults[:1]
+    ended = bench.run(command)
+    tried.check(
+        ended.status == 0
+        and not bench.parts(what)
+        and all((bench.folder / each).exists() for each in bench.whole[what]),
+        f"a rerun does not give the same bytes: {ended.shown}",
+    )
+    bench.clear()
+    return tried
+
+
+def full_disk(bench: Bench) -> list[Tried]:
+    """A limit on the size of files stands for the end of the disk: some bytes fit, and not all; or none do."""
+    found = []
+    cases = {
+        "predict": [*COMMANDS["predict"][0][:-1]],
+        "run": [*COMMANDS["run"][0][:-4], "--out"],
+    }
+    for what, words in cases.items():
+        tried = Tried("the disk fills up", what)
+        for name in ("out.csv", "out.parquet", "out.arrow", "out.csv.gz"):
+            for most in (0, 1, 5000, 100_000):
+                bench.clear()
+                ended = bench.run([*words, name], preexec_fn=lambda most=most: _limit_files(most))
+                tried.injected += 1
+                tried.in_the_middle += ended.status != 0
+                fine = ended.is_one_line and not (bench.folder / name).exists() and not bench.left()
+                tried.check(fine, f"{name} of at most {most} bytes: {ended.shown}, {bench.left()}")
+        bench.clear()
+        found.append(tried)
+    tried = Tried("the disk is full", "run, predict, select, reproduce, report")
+    outputs = {
+        "predict": ["predict", "model.confide", "many.csv", "--out", "out.csv"],
+        "run": ["run", *STUDY, "--method", "naive", "--save", "out.confide"],
+        "select": ["select", "model.confide", "many.csv", "--treatment", "1", "--above", "0", "--out", "out.csv"],
+        "report": ["report", "model.confide", "--predict", "many.csv", "--out", "out.html"],
+    }
+    for words in outputs.values():
+        bench.clear()
+        (bench.folder / words[-1]).symlink_to("/dev/full")
+        ended = bench.run([CONFIDE, *words])
+        tried.injected += 1
+        tried.in_the_middle += 1
+        tried.check(ended.is_one_line and "No space left" in ended.err, ended.shown)
+    bench.clear()
+    ended = bench.run(COMMANDS["reproduce"][0], preexec_fn=lambda: _limit_files(10))
+    tried.injected += 1
+    tried.in_the_middle += 1
+    tried.check(ended.is_one_line and not (bench.folder / "made/table2.csv").exists(), ended.shown)
+    bench.clear()
+    return [*found, tried]
+
+
+def _limit_files(most: int) -> None:
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
+
+
+def read_only_folder(bench: Bench) -> Tried:
+    """Every command that writes, in a folder in which nobody may."""
+    tried = Tried("a read-only folder", "run, predict, reproduce, report, demo --files")
+    commands = [COMMANDS[what][0] for what in ("run", "predict", "reproduce")]
+    commands.append([CONFIDE, "report", "model.confide", "--predict", "many.csv", "--out", "page.html"])
+    commands.append([CONFIDE, "demo", "--files", "people"])
+    bench.folder.chmod(0o555)
+    try:
+        for command in commands:
+            ended = bench.run(command, preexec_fn=_obey_permissions)
+            tried.injected += 1
+            tried.in_the_middle += 1
+            tried.check(ended.is_one_line, f"{command[1]}: {ended.shown}")
+    finally:
+        bench.folder.chmod(0o755)
+    left = [path.name for path in bench.folder.iterdir() if path.name not in bench.inputs]
+    tried.check(not left, f"left {left}")
+    return tried
+
+
+def _obey_permissions() -> None:
+    """Take from root the right to write everywhere; others do not have it."""
+    if os.geteuid() == 0:
+        libc = ctypes.CDLL(None)
+        for capability in (CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH):
+            libc.prctl(PR_CAPBSET_DROP, capability, 0, 0, 0)
+
+
+def closed_pipes(bench: Bench, times: int) -> Tried:
+    """Whoever reads stops reading; or there is nowhere to print to from the start."""
+    tried = Tried("a closed pipe", "predict, methods, select, --help")
+    commands = [
+        [CONFIDE, "predict", "model.confide", "many.csv"],
+        [CONFIDE, "select", "model.confide", "many.csv", "--treatment", "1", "--above", "0"],
+        [CONFIDE, "methods"],
+        [CONFIDE, "--help"],
+    ]
+    for command in commands:
+        for place in range(times):
+            read, write = os.pipe()
+            if place % 2:  # nobody listens from the start
+                os.close(read)
+            running = bench.start(command, stdout=write)
+            os.close(write)
+            if not place % 2:
+                os.read(read, 10)
+                os.close(read)
+            _, err = running.communicate(timeout=SECONDS)
+            tried.injected += 1
+            tried.in_the_middle += 1
+            tried.check("Traceback" not in err and "Exception" not in err, f"{command[1]}: {err[-300:]!r}")
+        ended = bench.run(command, preexec_fn=lambda: os.close(1))
+        tried.injected += 1
+        tried.in_the_middle += 1
+        tried.check("Traceback" not in ended.err and "Exception" not in ended.err, f"{command[1]}: {ended.shown}")
+    return tried
+
+
+def out_of_memory(bench: Bench) -> list[Tried]:
+    """Less memory than a command needs; and a worker that the system ends for lack of it."""
+    tried = Tried("too little memory", "run, predict")
+    for what in ("run", "predict"):
+        bench.know(what)
+        for megabytes in (700, 900, 1000, 1100, 1200, 1400):
+            bench.clear()
+            limit = megabytes * 2**20
+            ended = bench.run(
+                COMMANDS[what][0], preexec_fn=lambda limit=limit: resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+            )
+            tried.injected += 1
+            tried.in_the_middle += ended.status != 0
+            fine = (ended.is_one_line or ended.status == 0) and not bench.parts(what) and not bench.left()
+            tried.check(fine, f"{what} with {megabytes} MB: {ended.shown} {bench.parts(what)} {bench.left()}")
+    bench.clear()
+    lost = Tried("a worker ended for lack of memory", "reproduce")
+    bench.know("reproduce")
+    for place in range(5):
+        running = bench.start([*COMMANDS["reproduce"][0], "--jobs", "2"])
+        worker = _worker_of(running, wait=0.2 * place)
+        if worker is not None:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(worker, signal.SIGKILL)
+        _, err = running.communicate(timeout=SECONDS)
+        lost.injected += 1
+        lost.in_the_middle += running.returncode != 0
+        fine = (running.returncode == 2 and err.count("\n") == 1 and "memory" in err) or running.returncode == 0
+        lost.check(fine and not bench.parts("reproduce"), f"status {running.returncode}, {err[-300:]!r}")
+    ended = bench.run(COMMANDS["reproduce"][0])
+    lost.check(
+        ended.status == 0 and not bench.parts("reproduce"), f"a rerun does not give the same bytes: {ended.shown}"
+    )
+    bench.clear()
+    return [tried, lost]
+
+
+def _worker_of(running: subprocess.Popen[str], wait: float) -> int | None:
+    """Return a process that a command has started for its work, or None if it ended before."""
+    children = Path(f"/proc/{running.pid}/task/{running.pid}/children")
+    while running.poll() is None:
+        for child in map(int, children.read_text().split() if children.exists() else []):
+            with contextlib.suppress(OSError):
+                if b"popen_loky" in Path(f"/proc/{child}/cmdline").read_bytes():
+                    time.sleep(wait)
+                    return child
+        time.sleep(0.02)
+    return None
+
+
+def two_at_once(bench: Bench, times: int) -> Tried:
+    """Two runs write the same output at the same time, with different levels: one of them wins, whole."""
+    tried = Tried("two runs, one output", "predict")
+    commands = [[*COMMANDS["predict"][0], "--alpha", level] for level in ("0.1", "0.3")]
+    whole = []
+    for command in commands:
+        bench.clear()
+        bench.run(command, check=True)
+        whole.append((bench.folder / "out.parquet").read_bytes())
+    for _ in range(times):
+        bench.clear()
+        running = [bench.start(command) for command in commands]
+        said = [each.communicate(timeout=SECONDS)[1] for each in running]
+        tried.injected += 1
+        tried.in_the_middle += 1
+        fine = all(each.returncode == 0 for each in running) and (bench.folder / "out.parquet").read_bytes() in whole
+        tried.check(fine and not bench.left(), f"{[each.returncode for each in running]} {said}")
+    bench.clear()
+    return tried
+
+
+def run_faults(kills: int = 50, report_progress: Callable[[str], None] = lambda _: None) -> list[dict[str, Any]]:
+    """Inject every fault, and return the rows of the table; ``kills`` is the number of each signal and command."""
+    rows = []
+    with tempfile.TemporaryDirectory() as name:
+        bench = Bench(Path(name))
+
+        def add(*found: Tried) -> None:
+            for each in found:
+                rows.append(each.row)
+                report_progress(f"{each.fault}, {each.command}: {each.row['survived']} of {each.injected}")
+
+        for what in COMMANDS:
+            add(signalled(bench, what, signal.SIGKILL, kills, 0))
+            add(signalled(bench, what, signal.SIGINT, max(1, kills // 2), 0))
+            add(signalled(bench, what, signal.SIGTERM, max(1, kills // 5), 0))
+        add(*full_disk(bench))
+        add(read_only_folder(bench))
+        add(closed_pipes(bench, max(2, kills // 10)))
+        add(*out_of_memory(bench))
+        add(two_at_once(bench, max(1, kills // 5)))
+    return rows
