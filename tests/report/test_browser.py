@@ -549,7 +549,10 @@ def test_it_may_ask_no_network(look, whole):
     planted = "const planted = document.createElement('script'); planted.textContent = 'window.hacked = 1'"
     hacked = seen.page.evaluate(f"() => {{ {planted}; document.body.append(planted); return window.hacked ?? 'no' }}")
     assert hacked == "no"
-    assert len(seen.faults) >= 2
+    styled = "const planted = document.createElement('style'); planted.textContent = 'body { opacity: 0.5 }'"
+    seen.page.evaluate(f"() => {{ {styled}; document.body.append(planted) }}")
+    assert seen.page.evaluate("getComputedStyle(document.body).opacity") == "1"
+    assert len(seen.faults) >= 3
     assert all("Content Security Policy" in fault for fault in seen.faults)
     seen.faults.clear()
 
