@@ -137,9 +137,9 @@ docs: $(READY) ## The documentation site, into site/ (open site/index.html)
 docs-serve: $(READY) ## The site on http://127.0.0.1:8000, made anew when a page changes
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs serve
 
-lock: $(READY) ## Pin the development dependencies anew
+lock: $(READY) ## Pin the development dependencies anew, with the hashes of their files (minutes)
 	$(PYTHON) -m pip --python $(BIN)/python install --quiet pip
-	$(BIN)/pip-compile --quiet --strip-extras --no-emit-index-url --no-emit-find-links --no-annotate \
+	$(BIN)/pip-compile --quiet --generate-hashes --allow-unsafe --strip-extras --no-emit-index-url --no-emit-find-links --no-annotate \
 		--extra dev --output-file requirements-dev.lock pyproject.toml
 
 clean: ## Remove the environments and caches

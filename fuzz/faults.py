@@ -16,7 +16,9 @@ import subprocess
 import sys
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +27,7 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 CONFIDE = str(Path(sys.executable).with_name("confide"))
 STUDY = ["--observational", "obs.csv", "--trial", "trial.csv", "--treatment", "t", "--outcome", "y", "--id", "who"]
@@ -411,23 +413,31 @@ def two_at_once(bench: Bench, times: int) -> Tried:
 
 
 def run_faults(kills: int = 50, report_progress: Callable[[str], None] = lambda _: None) -> list[dict[str, Any]]:
-    """Inject every fault, and return the rows of the table; ``kills`` is the number of each signal and command."""
-    rows = []
-    with tempfile.TemporaryDirectory() as name:
-        bench = Bench(Path(name))
+    """Inject every fault, and return the rows of the table; ``kills`` is the number of kills of each command.
 
-        def add(*found: Tried) -> None:
-            for each in found:
-                rows.append(each.row)
-                report_progress(f"{each.fault}, {each.command}: {each.row['survived']} of {each.injected}")
+    Each command has its own folder, and all are tried at the same time.
+    """
 
-        for what in COMMANDS:
-            add(signalled(bench, what, signal.SIGKILL, kills, 0))
-            add(signalled(bench, what, signal.SIGINT, max(1, kills // 2), 0))
-            add(signalled(bench, what, signal.SIGTERM, max(1, kills // 5), 0))
-        add(*full_disk(bench))
-        add(read_only_folder(bench))
-        add(closed_pipes(bench, max(2, kills // 10)))
-        add(*out_of_memory(bench))
-        add(two_at_once(bench, max(1, kills // 5)))
-    return rows
+    def signals(what: str, bench: Bench) -> Iterator[Tried]:
+        yield signalled(bench, what, signal.SIGKILL, kills, 0)
+        yield signalled(bench, what, signal.SIGINT, max(1, kills // 2), 0)
+        yield signalled(bench, what, signal.SIGTERM, max(1, kills // 5), 0)
+
+    def others(bench: Bench) -> Iterator[Tried]:
+        yield from full_disk(bench)
+        yield read_only_folder(bench)
+        yield closed_pipes(bench, max(2, kills // 10))
+        yield from out_of_memory(bench)
+        yield two_at_once(bench, max(1, kills // 5))
+
+    def inject(faults: Callable[[Bench], Iterator[Tried]]) -> list[dict[str, Any]]:
+        rows = []
+        with tempfile.TemporaryDirectory() as name:
+            for tried in faults(Bench(Path(name))):
+                rows.append(tried.row)
+                report_progress(f"{tried.fault}, {tried.command}: {tried.row['survived']} of {tried.injected} survived")
+        return rows
+
+    groups = [*(partial(signals, what) for what in COMMANDS), others]
+    with ThreadPoolExecutor(len(groups)) as hands:
+        return [row for rows in hands.map(inject, groups) for row in rows]

@@ -29,6 +29,8 @@ ROOT = Path(__file__).parents[1]
 # Where finished blocks of cases are kept, by the code that they ran.
 KEPT = ROOT / "build" / "fuzz"
 FUZZERS = ("tables", "commands", "models")
+# The modules that decide what a case is and what comes of it.
+CASES = ("columns", "roles", *FUZZERS, "runner", "verdict")
 # Cases that one process runs, one after the other, and that are kept together.
 BLOCK = 100
 # A case that takes longer hangs. It takes far less than a second of one core; the machine may be busy.
@@ -62,9 +64,9 @@ def run_block(fuzzer: str, first: int, count: int, code: str) -> list[Row]:  # n
 
 @cache
 def code() -> str:
-    """Return a digest of the code that a result depends on: the package and the fuzzers."""
+    """Return a digest of the code that a result depends on: the package and the cases."""
     digest = hashlib.sha256()
-    for path in sorted([*ROOT.glob("src/confide/**/*"), *ROOT.glob("fuzz/*.py")]):
+    for path in sorted([*ROOT.glob("src/confide/**/*"), *(ROOT / "fuzz" / f"{name}.py" for name in CASES)]):
         if path.is_file() and "__pycache__" not in path.parts:
             digest.update(f"{path.relative_to(ROOT)} ".encode() + hashlib.sha256(path.read_bytes()).digest())
     return digest.hexdigest()

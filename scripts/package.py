@@ -17,6 +17,7 @@ from pathlib import Path
 import trove_classifiers
 from packaging.metadata import Metadata
 from readme_renderer import markdown
+from versions import constraints
 
 ROOT = Path(__file__).parents[1]
 DIST = ROOT / "dist"
@@ -123,7 +124,9 @@ def installed(wheel: Path, away: Path) -> Path:
     # The pip beside the interpreter that made .venv, which has none of its own.
     base = Path(sys.base_prefix) / "bin" / "python3"
     pip: list[str | Path] = [base, "-m", "pip", "--python", environment / "bin" / "python"]
-    run(*pip, "install", "--quiet", "--constraint", ROOT / "requirements-dev.lock", wheel)
+    pinned = away / "constraints.txt"  # without hashes: there is none for the wheel
+    pinned.write_text(constraints(minima=False), encoding="utf-8")
+    run(*pip, "install", "--quiet", "--constraint", pinned, wheel)
     run(*pip, "check")
     return environment / "bin"
 

@@ -95,7 +95,7 @@ def environment(name: str) -> Path:
 
 def constraints(*, minima: bool) -> str:
     """Return pip's constraints: what the lock pins, or the lower bounds and what the lock pins of the rest."""
-    pinned = dict(line.split("==") for line in LOCK.read_text(encoding="utf-8").splitlines() if "==" in line)
+    pinned = dict(re.findall(r"^([\w.-]+)==([^\s\\]+)", LOCK.read_text(encoding="utf-8"), re.MULTILINE))
     return "\n".join(f"{name}=={version}" for name, version in (pinned | (OLDER | bounds() if minima else {})).items())
 
 

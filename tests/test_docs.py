@@ -25,7 +25,7 @@ from studies.__main__ import STUDIES
 pytestmark = pytest.mark.docs
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-EVERY = [*PAGES, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"]
+EVERY = [*PAGES, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", ROOT / "SECURITY.md"]
 CHOOSING = (ROOT / "docs" / "choosing.md").read_text(encoding="utf-8")
 
 
