@@ -182,14 +182,15 @@ class Bench:
 
 
 def _end_of(started: subprocess.Popen[str]) -> tuple[str, str]:
-    """Wait for the end of a command, and return what it printed; one that hangs is killed, and says so."""
+    """Wait for the end of a command, and return what it printed but how long it took; one that hangs is killed."""
     try:
         out, err = started.communicate(timeout=SECONDS)
     except subprocess.TimeoutExpired:
         started.kill()
         started.communicate()
         return "", f"Traceback: it hung for {SECONDS} seconds"
-    return out or "", err or ""
+    lines = (err or "").splitlines(keepends=True)
+    return out or "", "".join(line for line in lines if " so far" not in line)
 
 
 def _people(rng: np.random.Generator, size: int, *, new: bool) -> pa.Table:

@@ -81,4 +81,4 @@ def test_what_a_model_file_may_not_do(tmp_path, monkeypatch):
         raise ValueError("x.")
 
     monkeypatch.setattr(models, "load", load)
-    assert "hacked" in models.attempt(0).said
+    assert "the interpreter do" in models.attempt(0).said

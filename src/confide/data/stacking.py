@@ -380,10 +380,10 @@ def _labels(name: str, sources: Sources, *, category: bool) -> NDArray[Any]:
     values = np.concatenate([kinds.numbers(name, column, kind, finite=False) for column in columns.values()])
     if kind == kinds.BOOLEANS:
         return values.astype(bool)
-    large = values[np.abs(values) >= kinds.LARGEST_WHOLE]
+    large = values[np.isfinite(values) & (np.abs(values) >= kinds.LARGEST_WHOLE)]
     if len(large):
         raise ValueError(
             f"the treatment column {name!r} holds {large[0]:.0f}, and numbers from 2**53 on cannot be told apart. "
             f"Declare it a category ({kinds.declare(name)})."
         )
-    return values.astype(int) if (values == np.round(values)).all() else values
+    return values.astype(int) if np.isfinite(values).all() and (values == np.round(values)).all() else values
