@@ -17,6 +17,7 @@ from pathlib import Path
 import trove_classifiers
 from packaging.metadata import Metadata
 from readme_renderer import markdown
+
 from versions import constraints
 
 ROOT = Path(__file__).parents[1]

@@ -233,8 +233,8 @@ def test_every_command_and_option_is_on_the_page_of_the_command_line(site):
             assert f"<code>{shown}</code>" in by_name[name], (name, shown)
 
 
-def test_contributing_and_changelog_are_those_of_the_repository(site):
-    for name in ("CONTRIBUTING", "CHANGELOG"):
+def test_pages_of_the_root_are_those_of_the_repository(site):
+    for name in ("CONTRIBUTING", "CHANGELOG", "SECURITY"):
         headings = re.findall(r"^## (.+)$", re.sub(CODE, "", read(ROOT / f"{name}.md")), flags=re.MULTILINE)
         page = unescape(read(site / f"{name.lower()}.html"))
         assert headings
