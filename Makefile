@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow test-docs test-paper test-long test-versions test-package lint format bench growth study-methods study-default study-ratios study-confounding study-misses study-theorem study-attacks study-population study-whom study-randomisation study-averages study-selection study-joint fuzz faults reproduction-page benchmarks-page pictures notebook rooms promises docs docs-serve lock clean
+.PHONY: help setup demo test test-slow test-docs test-paper test-long test-versions test-package lint format bench growth study-methods study-default study-ratios study-confounding study-misses study-theorem study-attacks study-population study-whom study-randomisation study-averages study-selection study-joint coverage fuzz faults reproduction-page benchmarks-page pictures notebook rooms promises docs docs-serve lock clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*?## ' $(MAKEFILE_LIST) | awk -F ':.*?## ' '{printf "  make %-17s %s\n", $$1, $$2}'
@@ -114,6 +114,9 @@ fuzz: $(READY) ## docs/robustness.md: hostile tables, words and model files, 10,
 
 faults: $(READY) ## docs/robustness.md: kills, Ctrl-C, full disks, closed pipes, too little memory (a quarter of an hour)
 	$(BIN)/python -m fuzz faults
+
+coverage: $(READY) ## docs/coverage.md: every method, effect and weighting against its promise (an hour; goes on where it stopped)
+	$(BIN)/python -m studies coverage
 
 reproduction-page: $(READY) ## docs/reproduction.md from its CSV files; FROM=folder takes them from `confide reproduce all`
 	$(BIN)/python scripts/reproduction.py $(if $(FROM),--from $(FROM))

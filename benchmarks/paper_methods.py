@@ -9,7 +9,7 @@ from __future__ import annotations
 from sklearn.ensemble import GradientBoostingRegressor
 
 from confide import method
-from studies.coverage import repeat_synthetic
+from studies.paper_setting import repeat_synthetic
 from timing import require, seconds, tell
 
 REFERENCE = {"naive": 4.8, "wscp-dr-inexact": 8.3, "wscp-dr-exact": 9.1, "wcp": 41.0}

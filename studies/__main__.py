@@ -30,6 +30,7 @@ from confide.ratio import RATIOS
 from studies import (
     attacks_study,
     averages_study,
+    coverage_study,
     default_study,
     joint_study,
     population_study,
@@ -38,10 +39,11 @@ from studies import (
     whom_study,
 )
 from studies.confounding import Rejection, repeat_test
-from studies.coverage import Result, repeat_synthetic
+from studies.coverage_page import page as coverage_page
 from studies.default_cells import CELLS
 from studies.default_page import page as default_page_of
 from studies.misses import BIASES, COMPARED, NOISE, TENTHS, Tenth, repeat_misses
+from studies.paper_setting import Result, repeat_synthetic
 from studies.ratios import RatioError, gaussian_error
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -414,8 +416,11 @@ def theorem_page() -> str:
     return "\n".join(lines) + "\n"
 
 
-def of_cases(name: str, study: Any) -> tuple[Any, Any]:
-    """Return how a study of named cases is run, all of them or only some, and how its page is made."""
+def of_cases(name: str, study: Any, page: Any = None) -> tuple[Any, Any]:
+    """Return how a study of named cases is run, all of them or only some, and how its page is made.
+
+    ``page`` makes it, if the study's own module does not.
+    """
 
     def run(seeds: int, jobs: int, only: list[str]) -> None:
         old = read_csv(f"{name}.csv") if only else []
@@ -424,7 +429,7 @@ def of_cases(name: str, study: Any) -> tuple[Any, Any]:
         kept = [row for row in old if row["case"] not in only]
         write_csv(f"{name}.csv", sorted(kept + new, key=lambda row: order.index(row["case"])))
 
-    return run, lambda: study.page(read_csv(f"{name}.csv"))
+    return run, lambda: (page or study.page)(read_csv(f"{name}.csv"))
 
 
 def write_csv(name: str, rows: list[dict[str, Any]]) -> None:
@@ -456,6 +461,7 @@ STUDIES = {
     "averages": of_cases("averages", averages_study),
     "selection": of_cases("selection", selection_study),
     "joint": of_cases("joint", joint_study),
+    "coverage": of_cases("coverage", coverage_study, coverage_page),
 }
 
 if __name__ == "__main__":

@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from dataclasses import asdict, dataclass, field
 from functools import cache
-from hashlib import sha256
 from pathlib import Path
 from statistics import fmean, stdev
 from typing import TYPE_CHECKING, Any
@@ -15,7 +14,6 @@ from joblib import Parallel, delayed
 from sklearn.base import clone
 from sklearn.dummy import DummyRegressor
 
-import confide
 from confide import Prognostic, method
 from confide.base.cache import sharing_fits
 from confide.base.csv_rows import read_rows, write_rows
@@ -25,6 +23,7 @@ from confide.exceptions import InfiniteIntervalWarning, RefusalError, TrialAlone
 from confide.methods.new_rows import NewRows
 from confide.paper.synthetic_arms import BASELINES, Setting
 from studies.default_cells import CELLS, CLINIC
+from studies.kept import BUILD, fingerprint
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -48,7 +47,7 @@ MORE = {"shop, 30 per arm": 4}
 MOSTLY = 0.9
 TENTHS = 10
 # Where repetitions are kept, so that the study goes on where it was stopped.
-KEPT = Path(__file__).parents[1] / "build" / "default-study"
+KEPT = BUILD / "default-study"
 
 
 def configurations() -> dict[str, ArmEstimator]:
@@ -155,21 +154,12 @@ def compare_all(seeds: int, jobs: int, only: list[str]) -> list[dict[str, Any]]:
     if unknown:
         raise ValueError(f"{unknown[0]!r} is no cell; {suggest(unknown[0], CELLS)}")
     cells = only or list(CELLS)
-    folder = KEPT / fingerprint()
+    folder = KEPT / fingerprint(sorted(Path(__file__).parent.glob("*.py")))
     folder.mkdir(parents=True, exist_ok=True)
     tasks = [(cell, seed, folder) for cell in cells for seed in range(seeds * MORE.get(cell, 1))]
     tasks.sort(key=lambda task: task[1])
     found = Parallel(jobs, verbose=5, batch_size=1)(delayed(repeat)(*task) for task in tasks)
     return summarised([row for part in found for row in part])
-
-
-def fingerprint() -> str:
-    """Return a number that changes with the code."""
-    code = sha256()
-    for folder in (Path(confide.__file__).parent, Path(__file__).parent):
-        for path in sorted(folder.rglob("*.py")):
-            code.update(path.read_bytes())
-    return code.hexdigest()[:12]
 
 
 def repeat(cell: str, seed: int, folder: Path) -> list[dict[str, Any]]:

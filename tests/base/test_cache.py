@@ -2,6 +2,8 @@
 
 import numpy as np
 from sklearn.linear_model import LinearRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
 
 from confide.base.cache import sharing_fits
 from confide.data.splits import Rows
@@ -34,3 +36,13 @@ def test_a_block_inside_another_uses_its_fits_and_a_cache_outlives_its_blocks():
     with sharing_fits(fits):
         assert learn(LinearRegression(), rows, 0) is other
     assert other is not one
+
+
+def test_what_cannot_be_hashed_is_fitted_each_time():
+    rng = np.random.default_rng(0)
+    rows = Rows(rng.standard_normal((50, 2)), rng.standard_normal(50))
+    base = make_pipeline(FunctionTransformer(lambda X: X**2), LinearRegression())
+    with sharing_fits():
+        one, other = (learn(base, rows, 0) for _ in range(2))
+    assert one is not other
+    np.testing.assert_array_equal(one.predict(rows.X), other.predict(rows.X))

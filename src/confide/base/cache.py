@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from contextvars import ContextVar
+from pickle import PicklingError
 from typing import TYPE_CHECKING, Any
 
 import joblib
@@ -36,11 +37,17 @@ def sharing_fits(fits: Fits | None = None) -> Iterator[None]:
 
 
 def fit_once(model: Any, *data: Any, **params: Any) -> Any:
-    """Return the model fitted on the data; inside `sharing_fits`, the cached fit of an equal model on equal data."""
+    """Return the model fitted on the data; inside `sharing_fits`, the cached fit of an equal model on equal data.
+
+    A model that cannot be hashed, because it holds a function without a name, is fitted each time.
+    """
     shared = _shared.get()
     if shared is None:
         return model.fit(*data, **params)
-    key = joblib.hash((model, data, params), hash_name=HASH)
+    try:
+        key = joblib.hash((model, data, params), hash_name=HASH)
+    except (PicklingError, AttributeError, TypeError):
+        return model.fit(*data, **params)
     if key not in shared:
         shared[key] = model.fit(*data, **params)
     return shared[key]

@@ -6,7 +6,7 @@ from sklearn.linear_model import LinearRegression
 
 from confide import Transfer
 from decision import assert_covers
-from studies.coverage import repeat_synthetic
+from studies.paper_setting import repeat_synthetic
 
 
 def test_results_are_complete_and_seeded():
