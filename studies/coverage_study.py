@@ -6,9 +6,10 @@ from dataclasses import asdict, astuple
 from hashlib import sha256
 from math import isnan
 from pathlib import Path
-from statistics import fmean, stdev
+from statistics import fmean
 from typing import Any
 
+import numpy as np
 from joblib import Parallel, delayed
 
 from confide.base.csv_rows import read_rows, write_rows
@@ -32,12 +33,18 @@ KEPT = BUILD / "coverage-study"
 
 def run(_seeds: int, jobs: int, only: list[str]) -> list[dict[str, Any]]:
     """Return the cells of all setups, or of those in the sections named; draws of the same code are read."""
-    chosen = [setup for setup in SETUPS if not only or setup.section in only]
-    found = Parallel(jobs, verbose=5, batch_size=1)(delayed(settled)(setup, _folder()) for setup in chosen)
+    return settle([setup for setup in SETUPS if not only or setup.section in only], jobs)
+
+
+def settle(setups: list[Setup], jobs: int) -> list[dict[str, Any]]:
+    """Return the cells of setups."""
+    folder = _folder()
+    found = Parallel(jobs, verbose=5, batch_size=1)(delayed(settled)(setup, folder) for setup in setups)
     return [row for part in found for row in part]
 
 
 def _folder() -> Path:
+    """Return where batches by this code are kept."""
     modules = (coverage_draws, coverage_processes)
     folder = KEPT / fingerprint([Path(str(module.__file__)) for module in modules])
     folder.mkdir(parents=True, exist_ok=True)
@@ -97,7 +104,7 @@ def means_of(mine: list[Found]) -> dict[str, float]:
 
 def standard_error(values: Any) -> float:
     """Return the standard error of a mean; infinite for one value, NaN where values are."""
-    return stdev(values) / len(values) ** 0.5 if len(values) > 1 else float("inf")
+    return float(np.std(values, ddof=1)) / len(values) ** 0.5 if len(values) > 1 else float("inf")
 
 
 def is_known(value: float) -> bool:
