@@ -6,6 +6,7 @@ from math import isnan
 from typing import Any
 
 from confide import METHODS
+from studies.coverage_cells import SETUPS
 from studies.coverage_study import CERTAIN, ERROR, TEST_LEVEL, distances, verdicts
 
 SETTING = f"""\
@@ -48,6 +49,8 @@ def page(rows: list[dict[str, Any]]) -> str:
         infinite=sum(row["infinite"] == 1 for row in rows),
         shown=found.count(""),
     )
+    left = sum(len(setup.alphas) * len(setup.asks) for setup in SETUPS) - len(rows)
+    verdict += f" {left:,} more cells are listed and not drawn yet." if left > 0 else ""
     lines = ["# Coverage of everything that promises it", "", verdict, "", *by_method(rows, found), "", SETTING, ""]
     for section in dict.fromkeys(row["case"] for row in rows):
         lines += [f"## {section}", "", HEADINGS, "| --- " * 9 + "|"]

@@ -31,9 +31,15 @@ LEAST, MOST, STEP = 12, 1000, 4
 KEPT = BUILD / "coverage-study"
 
 
-def run(_seeds: int, jobs: int, only: list[str]) -> list[dict[str, Any]]:
-    """Return the cells of all setups, or of those in the sections named; draws of the same code are read."""
-    return settle([setup for setup in SETUPS if not only or setup.section in only], jobs)
+def run(seeds: int, jobs: int, only: list[str]) -> list[dict[str, Any]]:
+    """Return the cells of all setups, or of those in the sections named; draws of the same code are read.
+
+    How many draws there are is decided by what they say. With 0 seeds nothing is drawn: cells that are done are told.
+    """
+    chosen = [setup for setup in SETUPS if not only or setup.section in only]
+    if seeds:
+        return settle(chosen, jobs)
+    return [row for setup in chosen for row in done(setup, _folder())]
 
 
 def settle(setups: list[Setup], jobs: int) -> list[dict[str, Any]]:
@@ -53,8 +59,7 @@ def _folder() -> Path:
 
 def settled(setup: Setup, folder: Path, most: int = MOST) -> list[dict[str, Any]]:
     """Return the cells of a setup, drawn until each is certain; batches are kept as they are made."""
-    path = folder / f"{sha256(repr(setup).encode()).hexdigest()[:16]}.csv"
-    rows = read_rows(path) if path.exists() else []
+    path, rows = kept(setup, folder)
     drawn = 1 + max((row["batch"] for row in rows), default=-1)
     while drawn < LEAST or (drawn < most and not all(map(is_certain, cells_of(setup, rows)))):
         with one_thread():
@@ -63,6 +68,19 @@ def settled(setup: Setup, folder: Path, most: int = MOST) -> list[dict[str, Any]
         drawn += STEP
         write_rows(path, rows, list(rows[0]))
     return cells_of(setup, rows)
+
+
+def kept(setup: Setup, folder: Path) -> tuple[Path, list[dict[str, Any]]]:
+    """Return where the batches of a setup are, and those that have been made."""
+    path = folder / f"{sha256(repr(setup).encode()).hexdigest()[:16]}.csv"
+    return path, read_rows(path) if path.exists() else []
+
+
+def done(setup: Setup, folder: Path) -> list[dict[str, Any]]:
+    """Return the cells of a setup if they are certain, without a draw; none if they are not."""
+    cells = cells_of(setup, kept(setup, folder)[1])
+    enough = all(cell["draws"] >= LEAST and (is_certain(cell) or cell["draws"] >= MOST) for cell in cells)
+    return cells if enough else []
 
 
 def cells_of(setup: Setup, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -172,6 +172,7 @@ def test_a_study_goes_on_where_it_stopped(monkeypatch, tmp_path):
     assert again[0]["coverage"] == pytest.approx(0.9)
     assert settled(SMALL, tmp_path, most=28)[0]["error"] == again[0]["error"]
     assert made == list(range(28))
+    assert coverage_study.done(SMALL, tmp_path) == []  # not certain yet
 
 
 def test_cells_are_means_of_batches():
