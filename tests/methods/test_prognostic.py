@@ -304,3 +304,17 @@ def test_discrete_members_are_those_of_the_sets():
     sets, known = discrete.predict_set(new), plain.predict_set(new)
     for value in range(5):
         np.testing.assert_array_equal(sets.contains(float(value)), known.contains(float(value)))
+
+
+def test_points_at_another_level_are_those_of_a_fit_at_that_level():
+    """The narrowest candidate on the trial rows is another one at another level, and points come from it."""
+    differ = 0
+    for seed in range(6):
+        X, y, trial = arm_rows(n=60, m=24, seed=seed)
+        unfitted = (Prognostic(base="linear", alpha=alpha, random_state=0) for alpha in (0.05, 0.5))
+        low, high = (arm.fit(X, y, trial=trial) for arm in unfitted)
+        moved = low.with_alpha(0.5)
+        assert (moved.best_, moved.base_r2_) == (high.best_, high.base_r2_)
+        np.testing.assert_array_equal(moved.predict(X[:9]), high.predict(X[:9]))
+        differ += low.best_ != high.best_
+    assert differ

@@ -315,19 +315,31 @@ class Prognostic(ArmEstimator):
         return rounding
 
     def _look_back(self, y: Floats, views: list[Views]) -> None:
-        """Find the candidate that is narrowest on the trial rows, for points, and keep its scores for diagnostics."""
-        assert self.stacks_ is not None  # noqa: S101  (set just before)
-        deleted = [_deleted_scores(stack) for stack in self.stacks_]
-        first, last = band_of(self.alpha_, len(y))
+        """Keep what each candidate explains of the trial rows, and find the one that is narrowest on them."""
+        self.explained_ = []
+        for stack, view in zip(self.stacks_ or [], views, strict=True):
+            errors = stack.residuals * view.scale / _left(stack)
+            # As far from y as y from the others' mean.
+            self.explained_.append(share_explained(y, y - errors * (len(y) - 1) / len(y)))
+        self._find_best()
+
+    def _find_best(self) -> None:
+        """Find the candidate that is narrowest on the trial rows at the level, for points and diagnostics."""
+        stacks = self.stacks_ or []
+        deleted = [_deleted_scores(stack) for stack in stacks]
+        first, last = band_of(self.alpha_, len(deleted[0]))
         widths = [
             np.sort(scores)[first - 1 : last].mean() * stack.widths * handicap
-            for scores, stack, handicap in zip(deleted, self.stacks_, self.handicaps_, strict=True)
+            for scores, stack, handicap in zip(deleted, stacks, self.handicaps_, strict=True)
         ]
         self.best_ = int(np.argmin(widths))
         self.calibration_ = calibrated(deleted[self.best_], self.marks_)
-        best = self.stacks_[self.best_]
-        errors = best.residuals * views[self.best_].scale / _left(best)
-        self.base_r2_ = share_explained(y, y - errors * (len(y) - 1) / len(y))  # as far from y as y from others' mean
+        self.base_r2_ = self.explained_[self.best_]
+
+    def _move(self, old: Level, alpha: Level) -> None:
+        super()._move(old, alpha)
+        if self.stacks_ is not None:
+            self._find_best()
 
     def _choice(self) -> Choice:
         """Return the choice at the arm's level, for its side and group; it is computed once and not saved."""
