@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from sklearn.ensemble import GradientBoostingRegressor
 
 from confide import METHODS
-from studies.coverage_draws import LeastSquares, Setup
+from studies.coverage_setup import LeastSquares, Setup
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -7,18 +7,21 @@ from hashlib import sha256
 from math import isnan
 from pathlib import Path
 from statistics import fmean
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from joblib import Parallel, delayed
 
 from confide.base.csv_rows import read_rows, write_rows
 from confide.base.threads import one_thread
-from studies import coverage_draws, coverage_processes
+from studies import coverage_draws, coverage_processes, coverage_setup
 from studies.coverage_cells import SETUPS
-from studies.coverage_draws import Found, Setup, batch
+from studies.coverage_draws import Found, batch
 from studies.decision import p_value_below
 from studies.kept import BUILD, fingerprint
+
+if TYPE_CHECKING:
+    from studies.coverage_setup import Setup
 
 # One-sided level of all tests together.
 TEST_LEVEL = 0.01
@@ -51,7 +54,7 @@ def settle(setups: list[Setup], jobs: int) -> list[dict[str, Any]]:
 
 def _folder() -> Path:
     """Return where batches by this code are kept."""
-    modules = (coverage_draws, coverage_processes)
+    modules = (coverage_draws, coverage_processes, coverage_setup)
     folder = KEPT / fingerprint([Path(str(module.__file__)) for module in modules])
     folder.mkdir(parents=True, exist_ok=True)
     return folder

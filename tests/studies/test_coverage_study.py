@@ -8,8 +8,9 @@ from confide.effects.registry import EFFECTS
 from confide.methods.promise import DELTA, KEPT, NONE, Promise, pooled_promise
 from studies import coverage_draws, coverage_page, coverage_study
 from studies.coverage_cells import LEVELS, SETUPS, grid
-from studies.coverage_draws import Found, Setup, batch, promised_at
+from studies.coverage_draws import Found, batch, promised_at
 from studies.coverage_processes import PROCESSES
+from studies.coverage_setup import Setup
 from studies.coverage_study import cells_of, is_certain, settled, verdicts
 
 SMALL = Setup("here", "known ratio", "transfer", 4, (0.5, 0.2, 0.1), ceiling=True, draws=2, new=10)
