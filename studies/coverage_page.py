@@ -23,7 +23,9 @@ observational table if its rows do not calibrate. *Promised* is what the promise
 it says is lost: nothing for a ratio that is known, else the error of the estimated ratio in each draw. *At most* is \
 the upper bound where theory has one: without ties n rows of equal weight cover ⌈(1-α)(n+1)⌉/(n+1), and others may \
 cover more than 1-α by the largest share of the weight that one row has. **Below** and **above** mean that a \
-one-sided t-test rejects (at {100 * TEST_LEVEL:g} %, divided by the number of tests). Γ: of the people that a bound \
+one-sided t-test rejects (at {100 * TEST_LEVEL:g} %, divided by the number of tests). *Nearest to a bound* is the \
+smallest distance on the right side of one; where the coverage is the bound itself, chance puts half of the cells on \
+the wrong side. Γ: of the people that a bound \
 allows, those are asked about first who are not covered. Infinite intervals contain everything, so that their share \
 stands beside. Made by `make coverage`; the grid of all sizes and levels is in `make test-long`."""
 
