@@ -30,15 +30,14 @@ def main() -> None:
 def told(process: subprocess.Popen[str], total: int) -> list[str]:
     """Return what pip says, while telling how many packages it has come to."""
     said: list[str] = []
-    found, last = 0, time.monotonic()
+    found, last, copying = 0, time.monotonic(), ""
     live = sys.stdout.isatty()
     for line in process.stdout or ():
         said.append(line)
-        found += line.startswith("Collecting ")
-        text = f"  packages: {min(found, total)} of {total}"
+        found += line.startswith(("Collecting ", "Processing "))
         if line.startswith("Installing collected packages"):
-            text = f"  packages: {total} of {total}; copying them into place, the longest step"
-            last = 0.0
+            copying, last = "; copying them into place, the longest step", 0.0
+        text = f"  packages: {total if copying else min(found, total)} of {total}{copying}"
         if live:
             print(f"\r{text:<75}", end="", flush=True)
         elif time.monotonic() - last > EVERY:

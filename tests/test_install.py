@@ -9,7 +9,13 @@ import pytest
 
 from pages import ROOT
 
-LINES = ["Collecting a\n", "Collecting b\n", "  Using cached b\n", "Installing collected packages: a, b\n"]
+LINES = [
+    "Collecting a\n",
+    "Processing b.whl\n",
+    "  Using cached b\n",
+    "Installing collected packages: a, b\n",
+    "Done\n",
+]
 
 
 @pytest.fixture
@@ -26,7 +32,7 @@ def test_packages_are_counted(install, capsys, monkeypatch):
         "  packages: 1 of 2",
         "  packages: 2 of 2",
         "  packages: 2 of 2",
-        "  packages: 2 of 2; copying them into place, the longest step",
+        *["  packages: 2 of 2; copying them into place, the longest step"] * 2,
     ]
 
 
