@@ -148,7 +148,7 @@ WORDS = {
     "Mondrian": "howto-subgroups",
     "sensitivity": "glossary",
     "tipping point": "howto-tipping-point",
-    "Dask": "glossary",
+    "Dask": "howto-dask",
 }
 
 
