@@ -66,6 +66,11 @@ FOUND = [
         "words of messages are cut at 300 characters",
     ),
     Found(
+        "faults",
+        "Ctrl-C in the first half second, while commands are imported or made, was a traceback.",
+        "one line, from the first line of confide's own code on",
+    ),
+    Found(
         "models",
         "A forged model with lost parts was loaded, and `confide predict` ended in a traceback.",
         "one line that names the file; likewise `select` and `report`",

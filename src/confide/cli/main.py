@@ -31,6 +31,8 @@ def main() -> None:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))  # temporary files are removed on the way out
     try:
         status = app(with_address(sys.argv[1:]), standalone_mode=False)
+    except KeyboardInterrupt:  # before typer could hear it
+        _fail("interrupted.", INTERRUPTED)
     except UsageError as error:
         _fail(error.format_message())
     except BrokenPipeError:  # the reader of the output has closed it
