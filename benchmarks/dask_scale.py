@@ -123,13 +123,15 @@ def on_paper(path, rows, workers):
     for what in dict.fromkeys(each["what"] for each in records):
         mine = sorted((each for each in records if each["what"] == what), key=lambda each: each["rows"])
         first, last = mine[0], mine[-1]
-        grown = np.log(last["rows"] / first["rows"])
-        exponent = np.log(last["cpu_seconds"] / first["cpu_seconds"]) / grown if grown else np.nan
-        cpu = last["cpu_seconds"] * rows / last["rows"]
+        more = last["rows"] - first["rows"]
+        per_row = (last["cpu_seconds"] - first["cpu_seconds"]) / more if more else last["cpu_seconds"] / last["rows"]
+        exponent = (
+            np.log(last["cpu_seconds"] / first["cpu_seconds"]) / np.log(last["rows"] / first["rows"]) if more else 1
+        )
+        cpu = last["cpu_seconds"] + per_row * (rows - last["rows"])
         print(
-            f"{what}: {1e6 * last['cpu_seconds'] / last['rows']:.2f} CPU s per million rows (exponent {exponent:.2f}); "
-            f"{rows:,} rows: {cpu:,.0f} CPU s, {cpu / workers / 60:.0f} min on {workers} workers; a worker took "
-            f"{last['peak_worker_gb']} GB"
+            f"{what}: {1e6 * per_row:.1f} CPU s per million rows (exponent {exponent:.2f}); {rows:,} rows: {cpu:,.0f} "
+            f"CPU s, {cpu / workers / 60:.0f} min on {workers} workers; a worker took {last['peak_worker_gb']} GB"
         )
 
 

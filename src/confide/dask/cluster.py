@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
+import warnings
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -84,7 +85,9 @@ class Cluster:
         if not tasks:
             return []
         self._check_alive(what)
-        futures = self.client.compute(list(tasks), retries=0)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="Sending large graph")  # a model, which all tasks share
+            futures = self.client.compute(list(tasks))
         try:
             self._wait(what, futures)
             return list(self.client.gather(futures))
