@@ -64,7 +64,7 @@ class Work:
         def fit(client):
             with tempfile.TemporaryDirectory(dir=self.folder) as inside:
                 broken = Path(shutil.copytree(self.table, f"{inside}/table"))
-                spoil(sorted(broken.iterdir())[2])
+                spoil(sorted(broken.iterdir())[-1])
                 self.fitted(client, broken)
             return "WRONG"
 
@@ -163,7 +163,7 @@ def main():
     ]
     if given.out is not None:
         write_rows(given.out, found, list(found[0]))
-    os._exit(0)  # LightGBM's thread may wait for ever
+    os._exit(0)  # LightGBM's thread may still wait
 
 
 if __name__ == "__main__":
