@@ -64,7 +64,7 @@ class Work:
         def fit(client):
             with tempfile.TemporaryDirectory(dir=self.folder) as inside:
                 broken = Path(shutil.copytree(self.table, f"{inside}/table"))
-                spoil(sorted(broken.iterdir())[-1])
+                spoil(max(broken.iterdir()))
                 self.fitted(client, broken)
             return "WRONG"
 
