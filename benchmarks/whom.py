@@ -76,18 +76,24 @@ def clocked(work, *arguments):
     return found, time.process_time() - began
 
 
+def turned(turn):
+    """Return the variants, in each turn another one first: what a process did just before matters a little."""
+    first = turn % len(VARIANTS)
+    return (*VARIANTS[first:], *VARIANTS[:first])
+
+
 def taken(method, base):
     """Return the seconds of each variant's fits, and those of its answers."""
     data = {variant: study(variant) for variant in VARIANTS}
     new = people(NEW, 2)[0]
     fits, asks, models = ({variant: [] for variant in VARIANTS} for _ in range(3))
     with one_thread():
-        for _ in range(METHODS[method]):
-            for variant in VARIANTS:
+        for turn in range(METHODS[method]):
+            for variant in turned(turn):
                 models[variant], needed = clocked(fitted, method, base, variant, data[variant])
                 fits[variant].append(needed)
-        for _ in range(ASKS):
-            for variant in VARIANTS:
+        for turn in range(ASKS):
+            for variant in turned(turn):
                 asks[variant].append(clocked(ask, models[variant], variant, new)[1])
     return fits, asks
 
