@@ -23,7 +23,7 @@ pytestmark = [pytest.mark.docs, pytest.mark.xdist_group("site")]
 DOCS = ROOT / "docs"
 NAV = yaml.safe_load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))["nav"]
 # Pages that scripts/site_pages.py makes.
-MADE = {"command-line.md", "notebook.md", "contributing.md", "changelog.md"}
+MADE = {"command-line.md", "notebook.md", "contributing.md", "changelog.md", "security.md"}
 # Modules whose names are the public contract.
 CONTRACT = {f"confide{part}" for part in ("", ".conformal", ".datasets", ".diagnostics", ".ratio", ".recommend")}
 OUTSIDE = re.compile(r"^\s*(https?:)?//")
