@@ -1,11 +1,11 @@
 """The large table on a Dask cluster of two processes: time, memory and bytes moved, by the number of rows.
 
-    python benchmarks/dask_scale.py grow folder --rows 1000000 10000000 50000000 --answers 10000000 --out docs/dask.csv
+    python benchmarks/dask_scale.py grow folder --rows 1000000 10000000 50000000 --out docs/dask.csv
     python benchmarks/dask_scale.py paper docs/dask.csv --rows 1000000000 --workers 20
 
 `grow` writes tables of ten columns (those of benchmarks/files.py) into the folder, where they are not there yet, and
-fits and answers on a cluster of two worker processes: with a sample of a million rows, and with all rows. `paper`
-reckons a larger table from the figures of the first.
+fits and answers on a cluster of two worker processes: with a sample of a million rows, and with all rows; there is one
+row to be answered per five of the table. `paper` reckons a larger table from the figures of the first.
 """
 
 from __future__ import annotations
@@ -35,6 +35,8 @@ TRIAL = 10_000
 SAMPLE = 1_000_000
 WORKERS = 2
 LARGEST_GB = 6.0
+# Rows of the table per row that is answered.
+PER_ANSWER = 5
 
 
 def write_table(folder, rows, seed, *, randomised, drop=()):
@@ -94,27 +96,29 @@ def measured(client, what, rows, work):
     return record
 
 
-def grow(folder, sizes, answers):
-    """Return records of fitting and answering by the number of rows."""
+def grow(folder, sizes, out):
+    """Tell what fitting and answering take by the number of rows, and write it after each number."""
     found = []
     for rows in sizes:
+        answers = rows // PER_ANSWER
         table = write_table(folder / f"observational-{rows}", rows, 0, randomised=False)
-        new = write_table(folder / f"new-{answers or rows}", answers or rows, 2, randomised=True, drop=("t", "y"))
+        new = write_table(folder / f"new-{answers}", answers, 2, randomised=True, drop=("t", "y"))
         for what, train, base in (("sample", SAMPLE, None), ("all", "all", "lightgbm")):
             model = CounterfactualIntervals(base=base, random_state=0)
-            out = folder / "answers"
-            shutil.rmtree(out, ignore_errors=True)
+            written = folder / "answers"
+            shutil.rmtree(written, ignore_errors=True)
             with cluster_of() as local, distributed.Client(local) as client:
                 fit = partial(confide.dask.fit, model, str(table), trial_rows(), train=train, client=client)
                 found.append(measured(client, f"fit, {what}", rows, fit))
-                answer = partial(answer_files, Cluster(client), model, str(new), str(out))
-                found.append(measured(client, f"answer, {what}", answers or rows, answer))
-            shutil.rmtree(out)
+                answer = partial(answer_files, Cluster(client), model, str(new), str(written))
+                found.append(measured(client, f"answer, {what}", answers, answer))
+            shutil.rmtree(written)
+        if out is not None:
+            write_rows(out, found, list(found[0]))
     most = max(max(each["peak_worker_gb"], each["peak_here_gb"]) for each in found)
     print(f"largest process: {most:.2f} GB, must be below {LARGEST_GB:g} GB")
     if most >= LARGEST_GB:
         sys.exit("a process took more memory than it may")
-    return found
 
 
 def on_paper(path, rows, workers):
@@ -140,16 +144,13 @@ def main():
     parser.add_argument("what", choices=["grow", "paper"])
     parser.add_argument("path", type=Path, help="folder for the tables, which are kept; of `paper`, the CSV")
     parser.add_argument("--rows", type=int, nargs="+", default=[100_000, 1_000_000])
-    parser.add_argument("--answers", type=int, help="rows that are answered; by default as many as are learnt from")
     parser.add_argument("--workers", type=int, default=20)
     parser.add_argument("--out", type=Path, help="CSV of the figures")
     given = parser.parse_args()
     if given.what == "paper":
         on_paper(given.path, given.rows[0], given.workers)
         return
-    found = grow(given.path, given.rows, given.answers)
-    if given.out is not None:
-        write_rows(given.out, found, list(found[0]))
+    grow(given.path, given.rows, given.out)
 
 
 if __name__ == "__main__":
