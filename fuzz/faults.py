@@ -10,6 +10,7 @@ import contextlib
 import ctypes
 import os
 import random
+import re
 import resource
 import signal
 import subprocess
@@ -123,6 +124,10 @@ class Ended:
         return f"status {self.status}, {self.err[-300:]!r}"
 
 
+# Lines on stderr that are no error: notes on the study, and how long work takes.
+ASIDE = re.compile(r"^note: | so far|: done in ")
+
+
 class Bench:
     """A folder with a small study and a model, the outputs of whole runs, and how long these take."""
 
@@ -182,7 +187,7 @@ class Bench:
 
 
 def _end_of(started: subprocess.Popen[str]) -> tuple[str, str]:
-    """Wait for the end of a command, and return what it printed but how long it took; one that hangs is killed."""
+    """Wait for the end of a command, and return what it printed but notes and times; one that hangs is killed."""
     try:
         out, err = started.communicate(timeout=SECONDS)
     except subprocess.TimeoutExpired:
@@ -190,7 +195,7 @@ def _end_of(started: subprocess.Popen[str]) -> tuple[str, str]:
         started.communicate()
         return "", f"Traceback: it hung for {SECONDS} seconds"
     lines = (err or "").splitlines(keepends=True)
-    return out or "", "".join(line for line in lines if " so far" not in line)
+    return out or "", "".join(line for line in lines if not ASIDE.search(line))
 
 
 def _people(rng: np.random.Generator, size: int, *, new: bool) -> pa.Table:
