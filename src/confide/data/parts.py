@@ -22,7 +22,7 @@ BATCH_ROWS = 65_536
 READ_AHEAD = 2
 # Groups of rows that follow each other are one piece up to so many rows.
 PIECE_ROWS = 1_000_000
-# Columns are read in pieces of a mebibyte, and not whole row groups ahead. Pieces that are smaller than the head of a page
+# Columns are read in pieces of a mebibyte, and not whole row groups ahead. Pieces smaller than the head of a page
 # are an error of older versions of pyarrow.
 _LEAN = ds.ParquetFragmentScanOptions(use_buffered_stream=True, buffer_size=2**20, pre_buffer=False)
 
