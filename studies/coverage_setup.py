@@ -20,9 +20,10 @@ TABLE, DRAWS = 200, 10
 class LeastSquares(RegressorMixin, BaseEstimator):
     """A straight line and nothing else: most of a draw's time would go into the checks of a base model."""
 
-    def fit(self, X: Floats, y: Floats) -> Self:
+    def fit(self, X: Floats, y: Floats, sample_weight: Floats | None = None) -> Self:
         """Learn the coefficients."""
-        self.coef_ = np.linalg.lstsq(self._columns(X), y)[0]
+        root = np.ones(len(y)) if sample_weight is None else np.sqrt(sample_weight)
+        self.coef_ = np.linalg.lstsq(self._columns(X) * root[:, None], y * root)[0]
         return self
 
     def predict(self, X: Floats) -> Floats:

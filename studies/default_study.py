@@ -145,7 +145,7 @@ def by_tenths(truth: Any, X: Any, arm: str, intervals: Intervals) -> list[float]
     return [float(covered[part].mean()) for part in np.array_split(order, TENTHS)]
 
 
-def compare_all(seeds: int, jobs: int, only: list[str]) -> list[dict[str, Any]]:
+def run(seeds: int, jobs: int, only: list[str]) -> list[dict[str, Any]]:
     """Return all configurations in these cells, or in all cells, averaged over repetitions.
 
     A repetition that was made by the same code before is read, not made again.

@@ -102,9 +102,9 @@ def test_the_error_of_a_ratio_is_its_spread_over_studies():
 @pytest.mark.usefixtures("quick")
 def test_repetitions_are_kept_and_a_page_is_made(monkeypatch):
     cell = "clinic, 75 per arm"
-    rows = default_study.compare_all(2, 1, [cell])
+    rows = default_study.run(2, 1, [cell])
     monkeypatch.setattr(default_study, "compare_cell", None)
-    np.testing.assert_equal(default_study.compare_all(2, 1, [cell]), rows)
+    np.testing.assert_equal(default_study.run(2, 1, [cell]), rows)
     table = {(row["configuration"], row["arm"]): row for row in rows}
     mine, rival = (table[name, BOTH] for name in ("prognostic", table["prognostic", BOTH]["rival"]))
     assert rival["ratio"] == 1
@@ -113,7 +113,7 @@ def test_repetitions_are_kept_and_a_page_is_made(monkeypatch):
     assert f"| {cell} | " in page
     assert "### Clinic, 75 per arm" in page
     with pytest.raises(ValueError, match="'clinc, 75 per arm' is no cell; did you mean"):
-        default_study.compare_all(1, 1, ["clinc, 75 per arm"])
+        default_study.run(1, 1, ["clinc, 75 per arm"])
 
 
 @pytest.mark.usefixtures("quick")
