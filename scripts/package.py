@@ -5,6 +5,7 @@ After the build everything happens away from the repository, in an empty folder,
 
 import csv
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -108,6 +109,16 @@ def check_metadata(sdist: Path, wheel: Path) -> None:
     shown = markdown.render(metadata.description or "") or ""
     expect("<h1" in shown and "<code" in shown, "the index shows README as a page")
     print(f"metadata {metadata.metadata_version} is valid; README is {len(shown):,} characters of HTML", flush=True)
+    check_links(shown)
+
+
+def check_links(shown: str) -> None:
+    """Check that README's links within the repository lead to files, and say how many an index cannot follow."""
+    within = [link for link in re.findall(r'(?:href|src)="([^"#]+)', shown) if not link.startswith(("https:", "http:"))]
+    dead = [link for link in within if not (ROOT / link).is_file()]
+    expect(not dead, f"README's links lead to files, not {dead}")
+    if within:
+        print(f"{len(within)} links are relative: an index cannot follow them (docs/releasing.md)", flush=True)
 
 
 def same(found: set[str], expected: set[str], what: str) -> None:

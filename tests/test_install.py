@@ -1,6 +1,7 @@
 """The set-up says how far it is, and shows what pip said only if it fails."""
 
 import importlib
+import re
 import subprocess
 import sys
 from types import SimpleNamespace
@@ -51,3 +52,11 @@ def test_what_cannot_be_installed_is_told_with_a_status(tmp_path):
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert "ERROR" in done.stderr or "No module named pip" in done.stderr
+
+
+def test_the_lock_has_the_hashes_of_every_file():
+    """With one hash, pip asks for one of every file that it installs."""
+    text = (ROOT / "requirements-dev.lock").read_text(encoding="utf-8")
+    pins = re.findall(r"^[\w.-]+==[\w.]+ \\\n(?:    --hash=sha256:[0-9a-f]{64}(?: \\)?\n)+", text, re.MULTILINE)
+    assert len(pins) == text.count("==") > 100
+    assert "".join(pins) == "".join(line for line in text.splitlines(keepends=True) if not line.startswith("#"))
