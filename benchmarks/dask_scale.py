@@ -56,10 +56,10 @@ def trial_rows():
     return people(TRIAL, [1, 0], randomised=True)
 
 
-def cluster_of(workers=WORKERS):
+def cluster_of(workers=WORKERS, **settings):
     """Return a cluster of processes with one thread each."""
     return distributed.LocalCluster(
-        n_workers=workers, threads_per_worker=1, dashboard_address=":0", env={**PASSIVE, **environment(1)}
+        n_workers=workers, threads_per_worker=1, dashboard_address=":0", env={**PASSIVE, **environment(1)}, **settings
     )
 
 

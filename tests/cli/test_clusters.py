@@ -1,5 +1,7 @@
 """The option --dask: answers are those without it, whatever the cluster; bad input is one line."""
 
+import json
+
 import distributed
 import pyarrow.dataset as ds
 import pytest
@@ -75,6 +77,56 @@ def test_answers_are_those_without_a_cluster(confide, files, address):
 
 @pytest.mark.slow
 @pytest.mark.xdist_group("dask")
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["diagnose", "--method", "transfer", "--base", "linear", "--target", "observational"],
+        ["compare", "--base", "linear"],
+        ["effects", "--method", "transfer", "--base", "linear"],
+    ],
+    ids=lambda command: command[0],
+)
+def test_what_to_trust_is_what_it_is_without_a_cluster(confide, files, address, command):
+    """Figures are of the sample that the cluster draws, and the output says of how many rows it is."""
+    asked = [*command, *TABLES, "--train-rows", 150, "--seed", 5]
+    status, own, notes = confide(*asked)
+    assert status == 0, notes
+    status, out, err = confide(*asked, "--dask", address)
+    assert (status, out, err) == (0, own, notes)
+    assert "Observational rows: 240 read, 150 learnt from, a uniform sample" in out
+    write(files / "table" / "3.parquet", people(20, 3).drop_columns(["town"]))
+    status, out, err = confide(*asked, "--dask", address)
+    assert (status, out, err.count("\n")) == (2, "", 1)
+    assert "3.parquet has no column town" in err
+
+
+@pytest.mark.slow
+@pytest.mark.xdist_group("dask")
+@pytest.mark.usefixtures("files")
+def test_json_is_the_records_alone_and_the_sample_is_told_beside_them(confide, address):
+    command = ["effects", *TABLES, "--method", "transfer", "--base", "linear", "--train-rows", 150]
+    status, out, err = confide(*command, "--dask", address, "--json")
+    assert status == 0
+    assert [each["treated"] for each in json.loads(out)] == ["placebo"]
+    assert "Observational rows: 240 read, 150 learnt from, a uniform sample" in err
+
+
+@pytest.mark.slow
+@pytest.mark.xdist_group("dask")
+def test_a_report_reads_its_tables_on_a_cluster(confide, files, address):
+    status, *_ = confide(*RUN, "--train-rows", 100)
+    assert status == 0
+    page = ["report", "m.confide", "--predict", "new.csv", *TABLES, "--train-rows", 100]
+    status, _, err = confide(*page, "--out", "one.html")
+    assert status == 0, err
+    status, *_ = confide(*page, "--out", "two.html", "--dask", address)
+    assert status == 0
+    assert (files / "one.html").read_text() == (files / "two.html").read_text()
+    assert "in the sample" in (files / "one.html").read_text()
+
+
+@pytest.mark.slow
+@pytest.mark.xdist_group("dask")
 def test_a_cluster_on_this_machine(confide, files):
     status, _, err = confide(*RUN, "--dask", "--base", "lightgbm", "--all-rows")
     assert (status, err) == (0, "")
@@ -91,6 +143,9 @@ def test_a_cluster_on_this_machine(confide, files):
         ([*RUN, "--dask", "tcp://127.0.0.1:9"], "the scheduler tcp://127.0.0.1:9 did not answer within 0.5 s"),
         ([*RUN, "--dask", "nonsense://1:2"], "the scheduler nonsense://1:2 did not answer"),
         (["predict", "m.confide", "new", "--dask", "--out", "o.csv"], "--dask writes a folder of Parquet files"),
+        (["diagnose", *TABLES, "--dask", "tcp://127.0.0.1:9"], "the scheduler tcp://127.0.0.1:9 did not answer"),
+        (["effects", *TABLES, "--dask", "--observational", "obs.csv"], "a cluster reads Parquet files, got obs.csv"),
+        (["report", "m.confide", "--predict", "new.csv", "--dask"], "--dask is for --observational and --trial"),
         (["predict", "m.confide", "new", "--dask"], "--dask writes a folder of Parquet files"),
         (["predict", "m.confide", "new", "--dask", "--out", "table"], "table cannot be written"),
         ([*RUN, "--dask", "--predict", "new", "--out", "o", "--report", "r.html"], "--report needs all answers in one"),

@@ -1,4 +1,7 @@
-"""One cluster of two worker processes for all tests of the room; they are one group, which one process runs."""
+"""One cluster of two worker processes for all tests of the room; they are one group, which one process runs.
+
+It ends with the room: an idle cluster takes time of the processor too.
+"""
 
 import sys
 
@@ -18,7 +21,7 @@ def pytest_collection_modifyitems(items):
             item.add_marker(pytest.mark.xdist_group("dask"))
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def client():
     with distributed.LocalCluster(**LOCAL) as cluster, distributed.Client(cluster) as client:
         yield client

@@ -2,9 +2,11 @@
 
 import os
 import signal
+import socket
 import threading
 import time
 
+import dask
 import dask.dataframe as dd
 import distributed
 import pyarrow.dataset as ds
@@ -91,6 +93,42 @@ def test_no_workers(own_client):
     assert time.monotonic() - began < 20
 
 
+def test_workers_that_are_paused_because_their_memory_is_full():
+    with (
+        dask.config.set({"distributed.worker.memory.terminate": False}),
+        distributed.LocalCluster(
+            n_workers=1, threads_per_worker=1, dashboard_address=":0", memory_limit="100MB"
+        ) as local,
+        distributed.Client(local, set_as_default=False) as client,
+        pytest.raises(ClusterError, match=r"all workers of tcp://.* have been paused for 2 s, because their memory"),
+    ):
+        Cluster(client, patience=2.0).map("anything", len, ["a"] * 50)
+
+
+def test_a_paused_worker_that_still_computes_is_waited_for():
+    paused = {"status": "paused", "metrics": {"task_counts": {"executing": 1}}}
+    assert clusters._works(paused)
+    assert not clusters._works({**paused, "metrics": {"task_counts": {"memory": 3}}})
+    assert clusters._works({"status": "running", "metrics": {}})
+
+
+def end_process():
+    os._exit(9)
+
+
+def test_a_task_that_ends_its_worker_each_time(own_client):
+    """As the system does when memory is not enough."""
+    with pytest.raises(ClusterError, match=r"anything: a task ended its worker 4 times, most likely because memory"):
+        Cluster(own_client).run("anything", [delayed(end_process)()])
+
+
+def test_time_is_up_while_models_learn(own_client, table):
+    slow = LightGBMRegressor(n_estimators=100_000)
+    model = CounterfactualIntervals("transfer", base=slow, random_state=0)
+    with pytest.raises(ClusterError, match=r"learning from all rows: 1 of 1 tasks were not done after 8 s"):
+        confide.dask.fit(model, str(table), TRIAL, train="all", client=own_client, timeout=8)
+
+
 def test_the_scheduler_is_lost(own_client):
     thread = while_running(own_client, own_client.cluster.close)
     with pytest.raises(ClusterError, match=r"the connection to the scheduler tcp://.* was lost"):
@@ -103,6 +141,16 @@ def test_a_scheduler_that_does_not_answer(monkeypatch):
     with (
         pytest.raises(ClusterError, match=r"tcp://127.0.0.1:9 did not answer within 0.5 s"),
         connected("tcp://127.0.0.1:9"),
+    ):
+        pass
+
+
+def test_somebody_who_accepts_connections_and_says_nothing(monkeypatch):
+    monkeypatch.setattr(clusters, "ANSWER_SECONDS", 0.5)
+    with (
+        socket.create_server(("127.0.0.1", 0)) as server,
+        pytest.raises(ClusterError, match=r"tcp://127.0.0.1:\d+ did not answer within 0.5 s \(TimeoutError\)"),
+        connected(f"tcp://127.0.0.1:{server.getsockname()[1]}"),
     ):
         pass
 

@@ -24,7 +24,7 @@ Dask = Annotated[
     typer.Option(
         OPTION,
         metavar="[ADDRESS]",
-        help="Read and learn from Parquet files on the Dask cluster with this scheduler, such as tcp://10.0.0.1:8786; "
+        help="Read Parquet files on the Dask cluster with this scheduler, such as tcp://10.0.0.1:8786; "
         "without an address, on one that is started here.",
     ),
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import threading
 import time
 import warnings
 from contextlib import contextmanager
@@ -43,7 +44,7 @@ class Cluster:
     timeout : float, default None
         Most seconds that one step may take, such as the pass over all rows or the training of one arm; None: any.
     patience : float
-        Seconds that the cluster may be without workers.
+        Seconds that the cluster may be without workers that take tasks.
 
     Attributes
     ----------
@@ -79,7 +80,7 @@ class Cluster:
         """Return the results of delayed tasks, in their order; ``what`` is being done, for messages.
 
         Tasks of a worker that is lost are run again by the scheduler, on another one. Raises what a task raised, and a
-        `ClusterError` if the scheduler is lost, if there has been no worker for too long, or if time is up. What is
+        `ClusterError` if the scheduler is lost, if no worker has taken tasks for too long, or if time is up. What is
         still to be done is given up then.
         """
         if not tasks:
@@ -114,13 +115,11 @@ class Cluster:
             now = time.monotonic()
             if self.client.status in ("closing", "closed"):
                 raise ClusterError(f"{what}: the connection to the scheduler {self.address} was lost.")
-            if self.client.status == "running" and self._workers():
+            workers = self._workers() if self.client.status == "running" else {}
+            if any(map(_works, workers.values())):
                 seen = now
             if now - seen > self.patience:
-                raise ClusterError(
-                    f"{what}: the cluster {self.address} has had no worker for {self.patience:g} s. Start workers, or "
-                    "give them more memory if the system ended them."
-                )
+                raise ClusterError(f"{what}: {self._lacking(paused=bool(workers))}")
             if self.timeout is not None and now - began > self.timeout:
                 raise ClusterError(
                     f"{what}: {len(waiting)} of {len(futures)} tasks were not done after {self.timeout:g} s. Give more "
@@ -129,8 +128,19 @@ class Cluster:
             if waiting:
                 time.sleep(LOOK_SECONDS)
 
-    def _workers(self) -> int:
-        return len(self.client.scheduler_info(n_workers=-1)["workers"])
+    def _lacking(self, *, paused: bool) -> str:
+        if paused:
+            return (
+                f"all workers of {self.address} have been paused for {self.patience:g} s, because their memory is "
+                "full. Give workers more memory, or set a smaller memory for a task."
+            )
+        return (
+            f"the cluster {self.address} has had no worker for {self.patience:g} s. Start workers, or give them more "
+            "memory if the system ended them."
+        )
+
+    def _workers(self) -> dict[str, Any]:
+        return dict(self.client.scheduler_info(n_workers=-1)["workers"])
 
     def _check_alive(self, what: str) -> None:
         if self.client.status != "running":
@@ -158,7 +168,7 @@ def connected(address: str, timeout: float | None = None) -> Iterator[Cluster]:
             yield Cluster(client, timeout)
         return
     try:
-        client = distributed.Client(address, timeout=ANSWER_SECONDS)
+        client = _client(address)
     except (OSError, ValueError, TimeoutError) as error:
         raise ClusterError(
             f"the scheduler {address} did not answer within {ANSWER_SECONDS:g} s ({type(error).__name__}). Check the "
@@ -166,6 +176,31 @@ def connected(address: str, timeout: float | None = None) -> Iterator[Cluster]:
         ) from error
     with client:
         yield Cluster(client, timeout)
+
+
+def _client(address: str) -> distributed.Client:
+    """Return a client of a scheduler; raise in time also if somebody is there who says nothing, where Dask waits."""
+    found: list[Any] = []
+
+    def connect() -> None:
+        try:
+            found.append(distributed.Client(address, timeout=ANSWER_SECONDS))
+        except Exception as error:  # noqa: BLE001  (raised where it is waited for)
+            found.append(error)
+
+    waiting = threading.Thread(target=connect, daemon=True)
+    waiting.start()
+    waiting.join(ANSWER_SECONDS + 1)
+    if not found:
+        raise TimeoutError
+    if isinstance(found[0], Exception):
+        raise found[0]
+    return found[0]
+
+
+def _works(worker: dict[str, Any]) -> bool:
+    """Return whether a worker takes tasks, or still has one: where memory is short, Dask pauses it after that one."""
+    return worker["status"] == "running" or bool(worker["metrics"].get("task_counts", {}).get("executing"))
 
 
 def _on_one_thread(function: Callable[..., Any], *arguments: Any) -> Any:

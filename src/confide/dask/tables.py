@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from confide.data.values import Look, Values
 
 READING = "reading the observational table"
+LEARNING = "learning from all rows"
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,7 @@ class ClusterRest(Rest):
         """Return what a function says of each share; shares are parallel."""
         part = delayed(RestOfPart, pure=False)
         handles = [[part(each.part, each.sampled) for each in share] for share in shares]
-        return self.cluster.map("learning from all rows", function, handles, *([each] * len(shares) for each in more))
+        return self.cluster.map(LEARNING, function, handles, *([each] * len(shares) for each in more))
 
 
 class _OnCluster(TableByBatches):
