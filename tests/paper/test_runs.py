@@ -37,6 +37,14 @@ def _forget():
     CALLS.clear()
 
 
+def test_trackers_of_lost_workers_say_nothing():
+    warns = [sys.executable, "-c", "import warnings; warnings.warn('resource_tracker: /loky-1: FileNotFoundError(2)')"]
+    assert b"resource_tracker" in subprocess.run(warns, capture_output=True, check=True).stderr
+    with runs._quiet_tracker():
+        assert subprocess.run(warns, capture_output=True, check=True).stderr == b""
+    assert b"resource_tracker" in subprocess.run(warns, capture_output=True, check=True).stderr
+
+
 def test_what_is_there_is_not_done_again(tmp_path):
     told = []
     tasks = [task(seed=seed) for seed in range(3)]

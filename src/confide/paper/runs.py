@@ -8,6 +8,7 @@ import os
 import threading
 import time
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from importlib.metadata import version
@@ -20,7 +21,7 @@ from confide.base.atomic import atomic_write
 from confide.base.threads import one_thread
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
     from confide.base.csv_rows import Row
@@ -88,7 +89,7 @@ def run(tasks: Iterable[Task], folder: Path, jobs: int, report_progress: Callabl
     found = {digest: part for digest, task in unique.items() if (part := read(task, folder)) is not None}
     report_progress(len(found))
     missing = [task for digest, task in unique.items() if digest not in found]
-    with parallel_config("loky"):
+    with parallel_config("loky"), _quiet_tracker():
         parallel = Parallel(n_jobs=min(jobs, len(missing)) or 1, batch_size=1, return_as="generator_unordered")
         try:
             for part in parallel(delayed(make_for)(os.getpid(), task, folder) for task in missing):
@@ -100,6 +101,20 @@ def run(tasks: Iterable[Task], folder: Path, jobs: int, report_progress: Callabl
                 "same command again, with --jobs 1."
             ) from error
     return found
+
+
+@contextmanager
+def _quiet_tracker() -> Iterator[None]:
+    """Keep joblib's tracker, a process that removes what a lost worker left behind, from warning of each such thing."""
+    before = os.environ.get("PYTHONWARNINGS")
+    os.environ["PYTHONWARNINGS"] = ",".join(filter(None, [before, "ignore:resource_tracker:UserWarning"]))
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["PYTHONWARNINGS"]
+        else:
+            os.environ["PYTHONWARNINGS"] = before
 
 
 def make_for(owner: int, task: Task, folder: Path) -> Part:
