@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow test-docs test-paper test-long test-versions test-package lint format bench growth study-methods study-default study-ratios study-confounding study-misses study-theorem study-attacks study-population study-whom study-randomisation study-averages study-selection study-joint coverage fuzz faults reproduction-page benchmarks-page pictures notebook rooms promises docs docs-serve lock clean
+.PHONY: help setup demo test test-slow test-docs test-paper test-long test-versions test-package lint format bench growth study-methods study-default study-ratios study-confounding study-misses study-theorem study-attacks study-population study-whom study-randomisation study-averages study-selection study-joint coverage fuzz attacks faults reproduction-page benchmarks-page pictures notebook rooms promises docs docs-serve lock clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*?## ' $(MAKEFILE_LIST) | awk -F ':.*?## ' '{printf "  make %-17s %s\n", $$1, $$2}'
@@ -112,6 +112,9 @@ fuzz: $(READY) ## docs/robustness.md: hostile tables, words and model files, 10,
 	$(BIN)/python -m fuzz commands
 	$(BIN)/python -m fuzz models
 
+attacks: $(READY) ## docs/robustness.md: attacks by hand, each case by its name (ten minutes)
+	$(BIN)/python -m fuzz attacks
+
 faults: $(READY) ## docs/robustness.md: kills, Ctrl-C, full disks, closed pipes, too little memory (a quarter of an hour)
 	$(BIN)/python -m fuzz faults
 
@@ -140,10 +143,10 @@ docs: $(READY) ## The documentation site, into site/ (open site/index.html)
 docs-serve: $(READY) ## The site on http://127.0.0.1:8000, made anew when a page changes
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs serve
 
-lock: $(READY) ## Pin the development dependencies anew, with the hashes of their files (minutes)
-	$(PYTHON) -m pip --python $(BIN)/python install --quiet pip
-	$(BIN)/pip-compile --quiet --generate-hashes --allow-unsafe --strip-extras --no-emit-index-url --no-emit-find-links --no-annotate \
-		--extra dev --output-file requirements-dev.lock pyproject.toml
+# Versions that still fit stay as they are; UPGRADE=1 takes the latest.
+lock: $(READY) ## Pin the development dependencies with the hashes of their files; UPGRADE=1 takes new versions (seconds)
+	$(BIN)/uv pip compile --quiet --generate-hashes --no-annotate --custom-compile-command "make lock" \
+		--python $(BIN)/python --extra dev $(if $(UPGRADE),--upgrade) --output-file requirements-dev.lock pyproject.toml
 
 clean: ## Remove the environments and caches
 	rm -rf $(VENV) .venv-* .python-3.13 dist .pytest_cache .mypy_cache .ruff_cache .hypothesis test-screenshots

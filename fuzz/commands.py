@@ -186,9 +186,9 @@ def attempt(case: int) -> Verdict:
     command, words = draw(rng)
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
         _prepare(Path())
-        before = _state(Path())
-        ran = _real(words) if case % REAL == 0 else _here(words)
-        after = _state(Path())
+        before = state(Path())
+        ran = _real(words) if case % REAL == 0 else run_here(words)
+        after = state(Path())
     family = f"{command}, a process of its own" if case % REAL == 0 else command
     faults = judge(words, ran, before, after)
     if faults:
@@ -246,10 +246,10 @@ def judge(words: list[str], ran: Ran, before: dict[str, bytes], after: dict[str,
             faults.append(f"not one line: {ran.err[-300:]!r}")
         elif (fault := fault_of_message(lines[0])) is not None:
             faults.append(fault)
-        if changed := _differences(before, after):
+        if changed := differences(before, after):
             faults.append(f"refused, and left or changed {changed}")
     named = {os.path.basename(os.path.normpath(word.replace("\x00", ""))) or word for word in words}  # noqa: PTH119
-    strange = [name for name in _differences(before, after) if Path(name).parts[0] not in named | {"report.html"}]
+    strange = [name for name in differences(before, after) if Path(name).parts[0] not in named | {"report.html"}]
     if strange:
         faults.append(f"left or changed files that nobody named: {strange}")
     if "hacked" in after:
@@ -266,16 +266,17 @@ def _cells(name: str, content: bytes, before: dict[str, bytes]) -> list[str]:
     return [line.rsplit(",", 1)[-1].strip() for line in content.decode("utf-8", "replace").splitlines()]
 
 
-def _differences(before: dict[str, bytes], after: dict[str, bytes]) -> list[str]:
+def differences(before: dict[str, bytes], after: dict[str, bytes]) -> list[str]:
+    """Return the files that are new, changed or gone."""
     return sorted(name for name in before.keys() | after.keys() if before.get(name) != after.get(name))
 
 
-def _state(folder: Path) -> dict[str, bytes]:
+def state(folder: Path) -> dict[str, bytes]:
     """Return the content of every file below a folder."""
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-def _here(words: list[str]) -> Ran:
+def run_here(words: list[str]) -> Ran:
     """Run a command in this process."""
     from confide.cli import console  # noqa: PLC0415  (imports the command line)
     from confide.cli.main import main  # noqa: PLC0415
@@ -360,7 +361,7 @@ def _files() -> dict[str, bytes]:
                 "--base",
                 "ridge",
             ]
-            ran = _here([*words, "--id", "who", "--save", "model.confide"])
+            ran = run_here([*words, "--id", "who", "--save", "model.confide"])
             if ran.status != 0:
                 raise RuntimeError(ran.err)
         found = {path.name: path.read_bytes() for path in Path(folder).iterdir()}

@@ -35,11 +35,12 @@ STUDY = ["--observational", "obs.csv", "--trial", "trial.csv", "--treatment", "t
 ROOT = Path(__file__).parents[1]
 # `confide reproduce` at sizes at which it takes seconds; everything else is as users run it.
 REPRODUCE = """
-import sys
+import signal
+from confide.cli.start import leave, main
+signal.signal(signal.SIGINT, leave)
 from confide.paper import reproduce, settings
 small = dict(n=160, m=44, n_test=30, n_refit=2, refits_per_part=1, dimensions=(1, 2), trial_sizes=(4, 44))
 reproduce.Settings = lambda: settings.Settings(**small)
-from confide.cli.main import main
 main()
 """
 # A command for which there is no memory left when it encodes rows for the k-th time. A limit of the system is no test:
@@ -216,15 +217,17 @@ def signalled(bench: Bench, what: str, sent: signal.Signals, times: int, seed: i
     bench.know(what)
     command, _ = COMMANDS[what]
     luck = random.Random(f"{what} {sent} {seed}")  # noqa: S311
+    finished = False
     for _ in range(times):
-        if what != "reproduce":  # which goes on where it was killed
+        if what != "reproduce" or finished:  # which goes on where it was killed
             bench.clear()
         running = bench.start(command)
         time.sleep(luck.uniform(0, bench.seconds[what]))
         running.send_signal(sent)
         _, err = _end_of(running)
         tried.injected += 1
-        tried.in_the_middle += running.returncode != 0
+        finished = running.returncode == 0
+        tried.in_the_middle += not finished
         faults = [f"a part under the name of {part}" for part in bench.parts(what)]
         if sent != signal.SIGKILL:
             status = 128 + sent

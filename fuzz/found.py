@@ -76,4 +76,159 @@ FOUND = [
         "one line that names the file; likewise `select` and `report`",
     ),
     Found("models", "A refusal quoted the address of an object in memory.", "left out"),
+    Found(
+        "attack: designs",
+        "Probabilities of treatments as a pandas Series, given to `predict_effect_interval`, were an error of pandas.",
+        "read like any other vector",
+    ),
+    Found(
+        "attack: designs",
+        "A covariate that is the same for everybody changed the answers of `prognostic`: it counted in the penalty of "
+        "ridge on the trial's covariates.",
+        "it counts no more",
+    ),
+    Found(
+        "attack: designs",
+        "A bound with one end was said to be nearer than that of an interval with two. With the default, which chooses "
+        "its candidate anew for one side, it is farther for some people (316 of 2,400), though nearer on average.",
+        "the documentation says for whom it holds; the promise of coverage was never touched",
+    ),
+    Found(
+        "attack: designs",
+        "`LargeTable` with a path in place of a dataset ended in an AttributeError when the table was stacked.",
+        "refused, with the call that is meant",
+    ),
+    Found(
+        "attack: tables",
+        "Lines that end with a carriage return alone, as old spreadsheets write them, were all taken for the header: a "
+        "file of new rows gave an output without a row, silently.",
+        "read like other line ends",
+    ),
+    Found(
+        "attack: tables",
+        "A file named `X.CSV.GZ`, in capitals, was read as if it were not compressed.",
+        "unpacked, whatever the case of its name",
+    ),
+    Found(
+        "attack: tables",
+        "é written as one sign in one file and as two in another made two categories or two treatments without a word; "
+        "in new rows it was a category that was never seen.",
+        "text is read in one form of Unicode; names of columns that differ so are pointed out",
+    ),
+    Found(
+        "attack: tables",
+        "A column of numbers in which more than a tenth of the cells are a dash became categories, one per number, "
+        "without a word.",
+        "pointed out, with the remedy",
+    ),
+    Found(
+        "attack: tables",
+        "A treatment called `none` was read as missing, and the message did not say so.",
+        "the message names the word and the remedy",
+    ),
+    Found(
+        "attack: tables",
+        "Column names with spaces around them: the message was that there are no covariates.",
+        "the table without the treatment's column is named, and the columns it has",
+    ),
+    Found(
+        "attack: tables",
+        "One file as both tables: an error about treatments under one name, and an answer, without a word, by another "
+        "path.",
+        "refused by name",
+    ),
+    Found(
+        "attack: tables",
+        "A frame of pandas with numbers among its names of columns gave a warning of pandas, on a way back that nobody "
+        "takes; an error about a column's type was a list of two texts.",
+        "names are made text before; one sentence",
+    ),
+    Found(
+        "attack: tables",
+        "A trial that was written twice into one file, or with several rows of a person, was calibrated with as if its "
+        "rows were independent, although --id names the people.",
+        "pointed out, with the remedy: one row of each, or --cluster",
+    ),
+    Found(
+        "attack: tables",
+        "Categories of new rows in another case than those of the study were categories that were never seen, without "
+        "a word.",
+        "pointed out for files; in the tables of a study they were already",
+    ),
+    Found(
+        "attack: people",
+        "Masked arrays of numpy were read without their mask: hidden outcomes and covariates were learnt from, "
+        "silently.",
+        "masked covariates are missing; masked outcomes, treatments and marks of the trial are refused",
+    ),
+    Found(
+        "attack: people",
+        "A base model that predicts infinity gave intervals of NaN, silently; one that predicts columns, text or "
+        "too few rows ended in errors of numpy.",
+        "refused, with what it must predict",
+    ),
+    Found(
+        "attack: people",
+        "`average_effect` with a study of other treatments answered NaN, silently.",
+        "refused, with the treatments that the study has",
+    ),
+    Found(
+        "attack: people",
+        "Probabilities of treatments that are more than 1 together, or of an unknown label, were taken for new rows.",
+        "refused",
+    ),
+    Found(
+        "attack: people",
+        "Treatments `a` and `a_lower` give two columns of one name: a traceback in `confide run`.",
+        "one line that names the column",
+    ),
+    Found(
+        "attack: people",
+        '`["a", 1]` as treatments became text, and bytes became labels that no file holds.',
+        "refused, as other mixed labels are",
+    ),
+    Found(
+        "attack: people",
+        "Sequences, frames and mappings where one label is meant, seeds that are none, sets of outcome values, "
+        "one-dimensional arrays: errors of numpy, polars or scikit-learn, of many lines or without the value.",
+        "one line each",
+    ),
+    Found(
+        "attack: people",
+        "The page showed the seed that `set_params` had set after the fit, or the name of a generator.",
+        "the seed that the fit used, which repeats it",
+    ),
+    Found(
+        "attack: people",
+        "`write_report` and two more questions ended in an AttributeError for a model that is not fitted, has one"
+        " arm, or names that are no text.",
+        "NotFittedError, or one line",
+    ),
+    Found(
+        "attack: people",
+        "`with_alpha` ended in a KeyError after `set_params(method=...)`.",
+        "it moves what was fitted",
+    ),
+    Found(
+        "attack: people",
+        "`Intervals.clip` with swapped bounds or NaN emptied every interval, silently, and == of two results was "
+        "an error.",
+        "refused; == compares the ends",
+    ),
+    Found(
+        "attack: people",
+        "Warnings on groups, outcomes of 0 and 1, and new rows of a page named a line above or below the caller's.",
+        "the caller's own line",
+    ),
+    Found(
+        "attack: people",
+        "A model of a declared analysis had other bytes than that of the same options on the command line, by "
+        "accidents of memory.",
+        "equal texts and numbers have one number in the file",
+    ),
+    Found(
+        "attack: people",
+        "A parameter of pandas made a model that cannot be saved, in words of C.",
+        "the message names the parameter",
+    ),
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
@@ -9,6 +10,8 @@ from fuzz.found import FOUND
 from fuzz.verdict import ANSWERED, DEFECT, REFUSED
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from confide.base.csv_rows import Row
 
 TITLES = {
@@ -53,18 +56,20 @@ def summed(fuzzer: str, rows: list[Row]) -> list[Row]:
 OUTCOMES = (ANSWERED, REFUSED, DEFECT)
 
 
-def page(tried: list[Row], faults: list[Row]) -> str:
+def page(tried: list[Row], faults: list[Row], attacks: Sequence[Row] = ()) -> str:
     """Return the page in Markdown."""
     total = sum(row["cases"] for row in tried)
     defects = sum(row[DEFECT] for row in tried) + sum(row["injected"] - row["survived"] for row in faults)
+    defects += sum(not row["held"] for row in attacks)
     injected = sum(row["injected"] for row in faults)
+    by_hand = f", {len(attacks):,} attacks by hand" if attacks else ""
     lines = [
         "# Hostile input and faults",
         "",
-        f"{total:,} hostile inputs and {injected:,} faults, with {_count(defects, 'defect')} left; "
+        f"{total:,} hostile inputs{by_hand} and {injected:,} faults, with {_count(defects, 'defect')} left; "
         f"{_count(len(FOUND), 'defect')} were found on the way and mended, each with a test (below). Input that cannot "
         "be answered is refused in one line that says what to do; an output is whole or not there. The tables are made "
-        "by `make fuzz` and `make faults`; each case has a number and is drawn from it, so that `python -m fuzz tables "
+        "by `make fuzz`, `make attacks` and `make faults`; a drawn case has a number, so that `python -m fuzz tables "
         "--case 123` runs it again.",
         "",
     ]
@@ -72,6 +77,8 @@ def page(tried: list[Row], faults: list[Row]) -> str:
         rows = [row for row in tried if row["fuzzer"] == fuzzer]
         if rows:
             lines += [f"## {title}", "", text, "", *_table(rows), ""]
+    if attacks:
+        lines += ["## Attacks by hand", "", ATTACKS, "", *_attacks(attacks), ""]
     if faults:
         lines += ["## Faults", "", FAULTS, "", *_faults(faults), ""]
     lines += ["## Defects found, and what was done", "", "| found by | what | done |", "| --- | --- | --- |"]
@@ -79,6 +86,10 @@ def page(tried: list[Row], faults: list[Row]) -> str:
     return "\n".join(lines) + "\n"
 
 
+ATTACKS = (
+    "Each attack was made as somebody would make it who did not write the code; its cases are named, and each says "
+    "what was seen to hold. What broke was mended, and is in the list of defects below; `make attacks` runs all again."
+)
 FAULTS = (
     "Each fault is injected into a command on a small study at a random moment of its run; *in the middle* are those "
     "that came before its end. Survived means: no part of a file under an output's name, an older output as it was, no "
@@ -115,3 +126,25 @@ def _faults(rows: list[Row]) -> list[str]:
             for row in rows
         ),
     ]
+
+
+def _attacks(rows: Sequence[Row]) -> list[str]:
+    """Return how many cases of each attack held, and what was seen in each."""
+    names = list(dict.fromkeys(row["attack"] for row in rows))
+    lines = ["| attack | cases | held | broke |", "| --- | --: | --: | --: |"]
+    for name in names:
+        held = [row["held"] for row in rows if row["attack"] == name]
+        lines.append(f"| {name} | {len(held)} | {sum(held)} | {len(held) - sum(held)} |")
+    for name in names:
+        lines += ["", f"### The attack on {name}", ""]
+        lines += [
+            f"- {_plain(row['case'])}: {'' if row['held'] else '**broke**: '}{_plain(row['seen'])}"
+            for row in rows
+            if row["attack"] == name
+        ]
+    return lines
+
+
+def _plain(text: object) -> str:
+    """Return a text in which Markdown sees no marks of its own."""
+    return re.sub(r"([\\`*_{}\[\]<>|#~$])", r"\\\1", str(text))

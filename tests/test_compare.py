@@ -118,7 +118,8 @@ def test_models_of_the_large_table_are_learnt_once_for_all_methods(monkeypatch):
 
     def remembered(fit, **how):
         key = real(fit, **how)
-        rows[key] = type(fit[0]).__name__, [len(each) for each in fit[1]]
+        if isinstance(fit, tuple):  # a model, its rows and parameters; an encoder otherwise
+            rows[key] = type(fit[0]).__name__, [len(each) for each in fit[1]]
         return key
 
     monkeypatch.setattr(cache.joblib, "hash", remembered)

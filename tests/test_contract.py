@@ -68,7 +68,7 @@ def test_the_control_arm_of_nested_effects_is_the_control():
 
 def test_three_arms_have_one_control():
     labels = np.array(["b", "a", "c"])[np.arange(len(Y)) % 3]
-    model = CounterfactualIntervals(control="b", **FAST).fit(X, Y, labels, TRIAL)
+    model = CounterfactualIntervals("transfer", control="b", **FAST).fit(X, Y, labels, TRIAL)
     np.testing.assert_array_equal(model.predict_effect(X, "c"), model.predict_effect(X, "c", "b"))
     with pytest.raises(ValueError, match=r"there are 3 treatments \(a, b, c\): name treated= too"):
         model.predict_effect(X)
@@ -105,7 +105,7 @@ def test_intervals_are_subscriptable():
 @pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame, pa.table])
 def test_frames_come_back_in_the_callers_kind(kind):
     study = stack(*tables(kind))
-    model = CounterfactualIntervals(**FAST).fit(study)
+    model = CounterfactualIntervals("transfer", **FAST).fit(study)
     frame = model.predict_interval(study.X, "drug").to_frame()
     assert type(frame) is type(study.X)
     assert model.predict_effect_interval(study.X).clip(0, 1).to_frame().shape == (len(Y), 2)
@@ -113,7 +113,7 @@ def test_frames_come_back_in_the_callers_kind(kind):
 
 def test_frames_come_back_with_the_callers_index():
     study = stack(*tables(pd.DataFrame))
-    model = CounterfactualIntervals(**FAST).fit(study)
+    model = CounterfactualIntervals("transfer", **FAST).fit(study)
     new = study.X.iloc[[5, 3, 8]].set_index(pd.Index(["e", "c", "h"], name="who"))
     intervals = model.predict_effect_interval(new)
     pd.testing.assert_index_equal(intervals.to_frame().index, new.index)
@@ -124,7 +124,7 @@ def test_frames_come_back_with_the_callers_index():
 
 
 def test_arrays_give_arrow_tables():
-    model = CounterfactualIntervals(**FAST).fit(X, Y, TREATMENT, TRIAL)
+    model = CounterfactualIntervals("transfer", **FAST).fit(X, Y, TREATMENT, TRIAL)
     assert isinstance(model.predict_interval(X[:3], 1).to_frame(), pa.Table)
 
 

@@ -23,7 +23,7 @@ def fast(name, **params):
 
 @pytest.mark.parametrize("name", METHODS)
 def test_set_params_after_fit_changes_no_answer_of_an_arm(name):
-    X, y, trial = arm_rows()
+    X, y, trial = arm_rows(n=80, m=30)
     arm = fast(name).fit(X, y, trial=trial)
     before = np.asarray(arm.predict_interval(X[:9]))
     arm.set_params(alpha=0.5)
@@ -38,7 +38,7 @@ def test_set_params_after_fit_changes_no_answer_of_an_arm(name):
 
 @pytest.mark.parametrize("name", ["prognostic", *(pytest.param(name, marks=pytest.mark.slow) for name in METHODS)])
 def test_an_arm_that_is_fitted_again_forgets_the_first_fit(name):
-    X, y, trial = arm_rows()
+    X, y, trial = arm_rows(n=80, m=30)
     arm = fast(name).fit(X, y, trial=trial)
     arm.predict_interval(X[:9])
     arm.fit(X, 3 * y + 100, trial=trial)
@@ -48,7 +48,7 @@ def test_an_arm_that_is_fitted_again_forgets_the_first_fit(name):
 
 @pytest.mark.parametrize("params", [{"floor": 0.3}, {"solve": "transductive"}])
 def test_other_parameters_wait_for_a_fit_too(params):
-    X, y, trial = arm_rows()
+    X, y, trial = arm_rows(n=80, m=30)
     arm = fast("pooled-dr").fit(X, y, trial=trial)
     before = np.asarray(arm.predict_interval(X[:9]))
     np.testing.assert_array_equal(arm.set_params(**params).predict_interval(X[:9]), before)
@@ -124,7 +124,7 @@ PROMISING = [
 
 @pytest.mark.parametrize(("name", "params"), PROMISING)
 def test_what_a_fitted_arm_promises_waits_for_a_fit_too(name, params):
-    X, y, trial = arm_rows()
+    X, y, trial = arm_rows(n=80, m=30)
     arm = fast(name).fit(X, y, trial=trial)
     before = (arm.method_name, arm.promise, changed_parameters(arm))
     meant = fast(name).set_params(**params)
@@ -141,7 +141,7 @@ def test_what_a_fitted_arm_promises_waits_for_a_fit_too(name, params):
 
 
 def test_a_parameter_of_a_parameter_waits_as_well():
-    X, y, trial = arm_rows()
+    X, y, trial = arm_rows(n=80, m=30)
     arm = fast("wtcp-dr", ratio=ClassifierRatio()).fit(X, y, trial=trial)
     before = arm.promise
     arm.set_params(ratio__on="x")
@@ -161,7 +161,7 @@ def test_what_a_model_promises_waits_for_a_fit_and_is_saved(tmp_path):
 
 
 def test_levels_that_move_are_promised_where_they_moved_to():
-    X, y, trial = arm_rows()
+    X, y, trial = arm_rows(n=80, m=30)
     arm = fast("wscp-dr-exact", levels=(0.1, 0.2), alpha=0.3).fit(X, y, trial=trial)
     assert (arm.promise.misses, float(arm.promise.level(0.3))) == ((0.1, 0.2), 0.7)
     moved = arm.with_alpha(0.15)

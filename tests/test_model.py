@@ -274,7 +274,7 @@ class Recorder(StandardScaler):
     [("naive", True), ("transfer", False), ("transfer-centred", False), ("wcp", False), ("pooled-dr", False)],
 )
 def test_an_encoder_of_ones_own_never_sees_rows_that_calibrate(name, source, effect):
-    model = CounterfactualIntervals(name, effect=effect, encoder=Recorder(), random_state=0)
+    model = CounterfactualIntervals(name, base="linear", effect=effect, encoder=Recorder(), random_state=0)
     model.fit(X, Y, TREATMENT, TRIAL)
     seen = np.array([(row == model.encoder_.seen_).all(axis=1).any() for row in X])
     assert seen.any()

@@ -24,7 +24,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")  # few rows: infi
 
 # Predictions of one row and of many may differ in their last bits, by the order of sums.
 CLOSE = {"rtol": 1e-9, "atol": 1e-9, "equal_nan": True}
-QUICK = ("naive", "transfer", "transfer-centred")
+QUICK = ("naive", "transfer")
 
 # Exceptions, each with its reason.
 # Rows are parted at random by their places (those that train and those that calibrate, or the folds of held-out rows),
@@ -39,7 +39,7 @@ REGRESSES_ENDS = [name for name in METHODS if name.startswith("wscp")]
 
 
 def every_method(but=()):
-    """Return the methods that a property is checked for: three on few examples, all on more."""
+    """Return the methods that a property is checked for: two on few examples, all on more."""
     few = [pytest.param(name, 2, id=name) for name in QUICK if name not in but]
     more = [pytest.param(name, 6, id=f"{name}, many", marks=pytest.mark.slow) for name in METHODS if name not in but]
     return pytest.mark.parametrize(("name", "examples"), [*few, *more])

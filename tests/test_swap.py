@@ -194,6 +194,8 @@ ON_OBSERVATIONAL = {
     "pooled-dr": {"ratio": ratio()},
     "pooled-dr, transductive": {"ratio": ratio(), "solve": "transductive"},
 }
+# Ways of a method of which another is looked at in every run.
+AT_LENGTH = ("wcp-nb", "wtcp-dr, refit", "pooled-dr, transductive")
 
 
 def arm_of(name, parameters, values=None):
@@ -333,7 +335,10 @@ def test_nested_effects_over_the_arm_that_calibrates(tmp_path, entry, name):
 
 
 @pytest.mark.parametrize("entry", EVERY_ENTRY)
-@pytest.mark.parametrize("name", ON_OBSERVATIONAL)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=[pytest.mark.slow] * (name in AT_LENGTH)) for name in ON_OBSERVATIONAL],
+)
 def test_methods_that_calibrate_on_observational_rows(tmp_path, entry, name):
     """Scores and ratios are functions of the row: neither knows which row is new."""
     swap = Swap(entry, tmp_path, arm_of(name, ON_OBSERVATIONAL[name]), "observational", "half")

@@ -176,7 +176,7 @@ def compare(
 
     Models that several methods learn from the same rows are fitted once: the results are those of separate fits.
     """
-    fits: Fits = {}
+    fits = Fits()
     for name in names:
         own = (models or {}).get(name)
         model = CounterfactualIntervals(name) if own is None else clone(own)

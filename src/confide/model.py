@@ -16,12 +16,13 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_is_fitted
 
+from confide.base.cache import make_once
 from confide.base.state import Labelled
 from confide.base.validation import all_or_nothing
 from confide.conformal.intervals import Intervals, IntervalSets
 from confide.conformal.quantile import check_alpha
 from confide.data.arrow import origin_of
-from confide.data.encoding import EncodedRows, encoded_by, encoded_names, fitted_encoder, kinds_of
+from confide.data.encoding import EncodedRows, encoded_by, encoded_table, fitted_encoder, kinds_of
 from confide.data.splits import spawn_seeds
 from confide.data.study import Study, as_study
 from confide.diagnostics.advice import described_effect, summarise
@@ -109,8 +110,9 @@ class CounterfactualIntervals(Labelled, BaseEstimator):
         Treatment that effects are reported against. None: the first in order, which `summary` names.
     side : {"both", "lower", "upper"}
         Which ends intervals have. With one, the other is infinite, or the end of the outcome's declared range, and the
-        end is nearer than that of an interval with two. A lower bound of an effect is the treated arm's lower bound
-        minus the control's upper one, each at arm_alpha.
+        end is nearer than that of an interval with two: always for one candidate, on average where "prognostic" chooses
+        (it chooses anew for the side). A lower bound of an effect is the treated arm's lower bound minus the control's
+        upper one, each at arm_alpha.
     groups : str or sequence of str, default None
         Columns of X, or comparisons such as "age > 70", crossed, within each of whose groups the promise is to hold:
         new rows are ranked among trial rows of their own group. At most 20 groups. A group without trial rows has
@@ -234,7 +236,7 @@ class CounterfactualIntervals(Labelled, BaseEstimator):
             effect = check_effect(self.effect)
             if self.arm_alpha is not None:
                 check_alpha(self.arm_alpha, "arm_alpha")
-            treatments = np.unique(study.treatment)
+            treatments = study.labels
             control = check_control(self.control, treatments.tolist())
             point_out_two_values(arm, study.y)
             self.side_, self.gamma_ = check_side(self.side), check_gamma(self.gamma)
@@ -383,7 +385,7 @@ class CounterfactualIntervals(Labelled, BaseEstimator):
         other.alpha = other.alpha_ = alpha
         other.gamma_ = gamma
         other.arms_ = {label: arm._at(other._inner(alpha)) for label, arm in self.arms_.items()}
-        if not isinstance(self.method, str):
+        if type(self.method) is type(next(iter(self.arms_.values()))):
             # A refit of the copy must mean the same level: what the estimator itself was given moves too.
             moved = at_gamma(next(iter(other.arms_.values())).fitted_as_, 1 / gamma).get_params(deep=False)
             given = {name: moved[name] for name in ("alpha", "levels") if getattr(self.method, name, None) is not None}
@@ -489,6 +491,7 @@ class CounterfactualIntervals(Labelled, BaseEstimator):
     @property
     def participant_promise_(self) -> Promise:
         """The coverage that intervals of effects promise people whose outcome under one treatment is known."""
+        check_is_fitted(self)
         check_participants(self.arms_, self.whom_)
         return participant_promise(self.promise_)
 
@@ -496,9 +499,9 @@ class CounterfactualIntervals(Labelled, BaseEstimator):
         """Store what diagnostics need: samples of rows, and the distribution of the trial's covariates."""
         self.__dict__.pop("diagnostics_", None)
         self.__dict__.pop("randomisation_", None)
-        self.samples_ = sampled_arms(encoded, study, self.sample_seed_)
+        self.samples_ = make_once(sampled_arms, self.encoder_, study, self.encoder != "auto", self.sample_seed_)
         known = encoded[study.trial] if self.target_ is None else self.target_
-        self.population_ = Population.of(known, encoded_names(self.encoder_, known.shape[1]), self.sample_seed_)
+        self.population_ = make_once(Population.encoded_by, self.encoder_, known, self.sample_seed_)
         rng = np.random.default_rng(self.sample_seed_)
         self.trial_ = sampled_trial(encoded, study, rng)
         asked = sampled_people(study, rng)
@@ -524,6 +527,7 @@ class CounterfactualIntervals(Labelled, BaseEstimator):
 
         Rows may come in batches, so nothing is said here of groups that the trial does not have (`Groups.unseen`).
         """
+        check_is_fitted(self)
         group = None if self.groups_ is None else self.groups_.codes(X)
         return People(self.encode(X), group, self._checked(assignment or {}))
 
@@ -532,13 +536,14 @@ class CounterfactualIntervals(Labelled, BaseEstimator):
 
         They are named after the trial's column, "_" and the treatment. One of two is enough.
         """
+        check_is_fitted(self)
         return probabilities_in(table, self.assignment_column_, list(self.arms_))
 
     def _groups_of(self, X: Table, stacklevel: int) -> NDArray[np.intp] | None:
         """Return the number of each row's group; warn, at the caller's caller, of rows without one."""
         if self.groups_ is None:
             return None
-        return self.groups_.codes_of_new(X, stacklevel + 1)
+        return self.groups_.codes_of_new(X, stacklevel)
 
     def _checked(self, assignment: Mapping[Label, ArrayLike]) -> dict[Label, Any]:
         """Return probabilities of treatments by label; raise if the study does not use them."""
@@ -546,7 +551,7 @@ class CounterfactualIntervals(Labelled, BaseEstimator):
 
     def _both(self, assignment: Any, pair: tuple[Label, Label]) -> dict[Label, Any]:
         """Return the probabilities of both arms of an effect."""
-        return self._checked(probabilities_of_both(assignment, pair, len(self.arms_)))
+        return self._checked(probabilities_of_both(assignment, pair, list(self.arms_)))
 
     def encode(self, X: Table) -> Floats:
         """Return the covariates encoded as numbers, for the arms."""
@@ -558,8 +563,10 @@ class CounterfactualIntervals(Labelled, BaseEstimator):
 
     def _encode_new(self, X: Table, stacklevel: int) -> Floats:
         """Return the covariates as numbers; warn, at the caller's caller, if they are unlike the trial's."""
-        encoded = self.encode(X)
-        if unlike := self.population_.unlike(encoded):
+        check_is_fitted(self)
+        # Of a user's own encoder the matrix may be the user's own too, which must stay writable.
+        encoded: Floats = make_once(encoded_table, self.encoder_, X) if self.encoder == "auto" else self._encode(X)
+        if unlike := make_once(Population.unlike, self.population_, encoded):
             warnings.warn(unlike, PopulationWarning, stacklevel=stacklevel)
         return encoded
 
@@ -573,6 +580,8 @@ class CounterfactualIntervals(Labelled, BaseEstimator):
         labels = np.asarray(treatment)
         if labels.ndim and labels.shape != (len(encoded),):
             raise ValueError(f"treatment must be one label or {len(encoded)} labels, got shape {labels.shape}.")
+        if not labels.ndim:
+            check_known(labels.item(), self.arms_)
         chosen = list(dict.fromkeys(np.atleast_1d(labels).tolist()))
         if not chosen:
             chosen, labels = list(self.arms_)[:1], np.asarray(next(iter(self.arms_)))

@@ -5,7 +5,8 @@ from sklearn.linear_model import LinearRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
-from confide.base.cache import sharing_fits
+from confide.base import cache
+from confide.base.cache import Fits, make_once, same, sharing_fits
 from confide.data.splits import Rows
 from confide.models.base_model import learn
 
@@ -46,3 +47,61 @@ def test_what_cannot_be_hashed_is_fitted_each_time():
         one, other = (learn(base, rows, 0) for _ in range(2))
     assert one is not other
     np.testing.assert_array_equal(one.predict(rows.X), other.predict(rows.X))
+
+
+def doubled(matrix, times=2):
+    return times * matrix
+
+
+def test_what_is_made_of_the_same_values_is_made_once_and_cannot_be_written_to():
+    matrix = np.arange(6.0).reshape(3, 2)
+    matrix.setflags(write=False)
+    same_values = matrix.copy()
+    same_values.setflags(write=False)
+    fits = Fits()
+    with sharing_fits(fits):
+        one = make_once(doubled, matrix)
+        assert make_once(doubled, same_values) is one
+        assert make_once(doubled, matrix, 3) is not one
+        # A part of what was made is known too.
+        part = make_once(doubled, one[:2])
+        assert make_once(doubled, one[:2]) is part
+        assert make_once(doubled, one[1:]) is not part
+    with sharing_fits(fits):
+        assert make_once(doubled, matrix) is one
+    assert not one.flags.writeable
+    np.testing.assert_array_equal(part, 4 * matrix[:2])
+    assert make_once(doubled, matrix) is not one
+    assert make_once(doubled, matrix).flags.writeable
+
+
+def test_what_may_have_changed_is_made_again():
+    matrix = np.ones(3)
+    with sharing_fits():
+        before = make_once(doubled, matrix)
+        matrix[0] = 5
+        np.testing.assert_array_equal(make_once(doubled, matrix), [10, 2, 2])
+    np.testing.assert_array_equal(before, [2, 2, 2])
+
+
+def test_what_is_kept_has_a_bounded_size(monkeypatch):
+    matrices = [np.full(100, float(number)) for number in range(4)]
+    for matrix in matrices:
+        matrix.setflags(write=False)
+    monkeypatch.setattr(cache, "KEPT_BYTES", 2 * matrices[0].nbytes)
+    with sharing_fits():
+        made = [make_once(doubled, matrix) for matrix in matrices]
+        assert make_once(doubled, matrices[3]) is made[3]
+        assert make_once(doubled, matrices[2]) is made[2]
+        again = make_once(doubled, matrices[0])
+        assert again is not made[0]
+        np.testing.assert_array_equal(again, made[0])
+
+
+def test_of_equal_things_the_first_one_is_meant():
+    first, second, other = LinearRegression(), LinearRegression(), LinearRegression(positive=True)
+    assert same(second) is second
+    with sharing_fits():
+        assert same(first) is first
+        assert same(second) is first
+        assert same(other) is other

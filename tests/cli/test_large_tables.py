@@ -64,8 +64,27 @@ def test_json_has_the_peak_of_memory(confide):
 @pytest.mark.parametrize("command", ["diagnose", "effects"])
 @pytest.mark.slow
 def test_other_commands_take_them_too(confide, command):
-    status, _, err = confide(command, "--observational", "table/*.parquet", *TABLES, "--train-rows", 150)
+    status, out, err = confide(command, "--observational", "table/*.parquet", *TABLES, "--train-rows", 150)
     assert status == 0, err
+    assert "Observational rows: 240 read, 150 learnt from, a uniform sample: figures on observational rows are" in out
+
+
+@pytest.mark.slow
+def test_the_flow_counts_all_rows_read_and_the_sample(confide):
+    command = ["diagnose", "--observational", "table", *TABLES, "--method", "transfer", "--base", "linear"]
+    status, out, _ = confide(*command, "--train-rows", 150)
+    assert status == 0
+    assert "Covariate balance, with the sample: standardised mean differences (SMD)" in out
+    assert "trial against observational (80 and 150 rows)" in out
+    assert "Flow of all rows: none was dropped" in out
+    status, out, _ = confide(*command, "--train-rows", 150, "--json")
+    flow = [each for each in json.loads(out)["flow"] if each["source"] == "observational"]
+    rows = {stage: sum(each["rows"] for each in flow if each["stage"] == stage) for stage in ("read", "sampled")}
+    assert rows == {"read": 240, "sampled": 150}
+    status, out, _ = confide(*command)
+    assert "Observational rows: 240 read, 240 learnt from.\n" in out
+    assert "Covariate balance: standardised" in out
+    assert "sampled" not in out
 
 
 @pytest.mark.parametrize(

@@ -7,14 +7,13 @@ import sys
 import pytest
 
 from commands import QUICK, STUDY, names
-from confide import METHODS
 from confide.report import evidence
 
 
 @pytest.fixture
 def two_methods(monkeypatch):
     """Reports measure these methods only: others take their time."""
-    monkeypatch.setattr(evidence, "METHODS", {name: METHODS[name] for name in ("naive", "wcp")})
+    monkeypatch.setattr(evidence, "MEASURED", ("naive", "wcp"))
 
 
 @pytest.mark.usefixtures("two_methods")

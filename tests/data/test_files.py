@@ -1,6 +1,7 @@
 """Tables in files: what goes in comes out, in every format, and a file that is not a table says so."""
 
 import csv
+import gzip
 import io
 import sys
 from pathlib import Path
@@ -147,7 +148,7 @@ def test_standard_input_and_output_are_csv(tmp_path, monkeypatch, capfdbinary):
     assert capfdbinary.readouterr().out == raw
 
 
-@pytest.mark.parametrize("line_end", ["\n", "\r\n"])
+@pytest.mark.parametrize("line_end", ["\n", "\r\n", "\r"])
 @pytest.mark.parametrize("mark", ["", "\ufeff"])
 def test_byte_order_marks_and_line_ends_of_other_systems(tmp_path, line_end, mark):
     path = tmp_path / "in.csv"
@@ -156,6 +157,20 @@ def test_byte_order_marks_and_line_ends_of_other_systems(tmp_path, line_end, mar
     assert table.column_names[0] == "a"
     assert table.columns[0].to_pylist() == ["1", "2"]
     assert table.columns[1].to_pylist() == ["é", ""]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+def test_lines_that_end_with_a_carriage_return_alone(tmp_path, monkeypatch, encoding):
+    raw = "a,b\r1,é\r2,".encode(encoding)
+    (tmp_path / "in.csv").write_bytes(raw)
+    assert carried(tmp_path / "in.csv").to_pydict() == {"a": ["1", "2"], "b": ["é", ""]}
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(raw))))
+    assert carried("-").to_pydict() == {"a": ["1", "2"], "b": ["é", ""]}
+
+
+def test_the_extension_of_gzip_in_capitals(tmp_path):
+    (tmp_path / "IN.CSV.GZ").write_bytes(gzip.compress(b"a,b\n1,2\n"))
+    assert carried(tmp_path / "IN.CSV.GZ").to_pydict() == {"a": ["1"], "b": ["2"]}
 
 
 @pytest.mark.parametrize("path", ["people", "people.xlsx", "people.parquet.gz", ".csv"])
@@ -270,6 +285,25 @@ def test_people_who_stand_in_both_files_are_told(tmp_path):
     paths = [write(tmp_path / f"{n}.parquet", people(n, 0)) for n in (30, 31)]
     with pytest.warns(UserWarning, match="30 values of 'who' are in both files. No promise holds if"):
         read_study(*paths, "t", "y", ["who"])
+
+
+def test_people_with_several_rows_in_the_trial_are_told(tmp_path):
+    first, trial = write(tmp_path / "o.csv", people(40, 0)), people(30, 1)
+    names = [f"r{place}" for place in range(20)]
+    twice = trial.set_column(trial.column_names.index("who"), "who", [[*names, *names[:10]]])
+    second = write(tmp_path / "t.csv", twice)
+    with pytest.warns(UserWarning, match=r"10 values of 'who' are in several rows of .*t\.csv\. If these are the same"):
+        read_study(first, second, "t", "y", ["who"])
+    few = trial.set_column(trial.column_names.index("who"), "who", [[*names[:5]] * 6])
+    read_study(first, write(tmp_path / "f.csv", few), "t", "y", ["who"])  # as many sites name no people
+
+
+def test_one_file_is_not_two_tables(tmp_path):
+    path = write(tmp_path / "one.csv", people(30, 0))
+    (tmp_path / "link.csv").symlink_to(path)
+    for other in (path, str(tmp_path / "link.csv")):
+        with pytest.raises(ValueError, match=r"one\.csv is given as both tables: no promise holds"):
+            read_study(other, path, "t", "y", ["who"])
 
 
 def test_a_covariate_that_looks_like_an_identifier_is_told(tmp_path):

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.dataset as ds
 import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
@@ -231,15 +232,17 @@ def test_files_are_named(tmp_path):
 
 def test_labels_that_differ_by_case_or_spaces_only():
     with pytest.raises(
-        ValueError, match="treatments 'Drug' and 'drug' differ by case or spaces only; write them alike"
+        ValueError,
+        match="treatments 'Drug' and 'drug' differ by case, spaces or forms of Unicode only; write them alike",
     ):
         Study(np.zeros((2, 1)), [0, 1], ["Drug", "drug"], [0, 1])
     table = pa.table({"t": ["a", "b"], "y": [1.0, 2.0], "town": ["Ulm", "ulm "]})
-    with pytest.warns(UserWarning, match="'town' has categories that differ by case or spaces only: 'Ulm' and 'ulm'"):
+    told = "'town' has categories that differ by case, spaces or forms of Unicode only: 'Ulm' and 'ulm'"
+    with pytest.warns(UserWarning, match=told):
         stack(table, table)
     with (
         pytest.warns(
-            UserWarning, match="only the trial table has them: Age. Names that differ by case .* 'Age' beside 'age'"
+            UserWarning, match="only the trial table has them: Age. Names that differ by case, .* 'Age' beside 'age'"
         ),
         pytest.warns(UserWarning, match="only the observational table has them: age"),
     ):
@@ -247,6 +250,50 @@ def test_labels_that_differ_by_case_or_spaces_only():
             table.append_column("age", pa.array([1, 2])).drop_columns(["town"]).append_column("z", pa.array([1, 2])),
             pa.table({"t": ["a"], "y": [1.0], "Age": [3], "z": [1]}),
         )
+
+
+def test_labels_in_two_forms_of_unicode():
+    one, two = "Café", "Cafe\u0301"
+    with pytest.raises(ValueError, match="forms of Unicode only; write them alike"):
+        Study(np.zeros((2, 1)), [0, 1], [one, two], [0, 1])
+    table = pa.table({"t": [one, two, "b"], "y": [1.0, 2.0, 3.0], "town": [one, two, "Ulm"]})
+    study = stack(table, table)
+    assert set(study.treatment) == {one, "b"}
+    assert set(study.X["town"].to_pylist()) == {one, "Ulm"}
+    with pytest.warns(UserWarning, match="Names that differ by case, spaces or forms of Unicode only"):
+        stack(table.append_column(one, [[1, 2, 3]]), table.append_column(two, [[1, 2, 3]]))
+
+
+def test_names_of_columns_that_are_numbers():
+    frame = pd.DataFrame({"t": ["a", "b"], "y": [1.0, 2.0], 7: [1, 2]})
+    assert stack(frame, frame).X.columns.tolist() == ["7"]
+
+
+def test_words_among_numbers_are_pointed_out():
+    cells = [*NUMBERS[:30], *["-"] * 10]
+    first, second = tables(cells, cells)
+    told = (
+        "'x' is taken as categories, although 30 of 40 cells in the observational table are numbers: the others are '-'"
+    )
+    with pytest.warns(UserWarning, match=told):
+        stack(first, second)
+    stack(first, second, categories=["x"])
+
+
+@pytest.mark.parametrize("column", [["none", "drug"], pa.array(["none", "drug"]).dictionary_encode()])
+def test_a_treatment_that_is_called_none(column):
+    table = pa.table({"t": column, "y": [1.0, 2.0], "x": [1, 2]})
+    told = "Leave these rows out. Here 'none' is read as missing; if a value is meant, write another word for it."
+    with pytest.raises(ValueError, match=f"1 missing values in the observational table .* {told}"):
+        stack(table, table)
+    with pytest.raises(ValueError, match=f"has no treatment 't' in some rows .* {told}"):
+        stack(ds.dataset(table), table)
+
+
+def test_a_missing_treatment_without_a_word():
+    table = pa.table({"t": ["", "drug"], "y": [1.0, 2.0], "x": [1, 2]})
+    with pytest.raises(ValueError, match=r"Leave these rows out\.$"):
+        stack(table, table)
 
 
 def test_an_outcome_that_is_a_number_but_for_a_cell():

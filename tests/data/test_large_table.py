@@ -187,6 +187,11 @@ def test_bad_numbers_of_rows(bad):
         LargeTable(ds.dataset(OBSERVATIONAL), rows=bad)
 
 
+def test_a_path_is_no_table():
+    with pytest.raises(ValueError, match=r"must be a pyarrow.dataset.Dataset, got str. Use LargeTable\(pyarrow"):
+        LargeTable("table/*.parquet")
+
+
 def test_views_of_text_and_half_precision(tmp_path):
     """As polars and machine learning write them."""
     try:

@@ -1,15 +1,17 @@
 """The flow of rows: every row is counted once, and where the methods say they use it."""
 
 import numpy as np
+import pyarrow.dataset as ds
 import pytest
 from sklearn.linear_model import LinearRegression
 
-from confide import WTCPDR, CounterfactualIntervals, Study
+from confide import WTCPDR, CounterfactualIntervals, LargeTable, Study, stack
 from confide import method as method_by_name
 from confide.diagnostics import RowFlow, row_flow
 from confide.exceptions import TrialAloneWarning
 from confide.ratio import OracleRatio
 from helpers import study_arrays
+from tables import people
 
 STAGES = ("read", "fitting", "calibrating", "not used")
 
@@ -125,3 +127,26 @@ def test_with_refits_a_row_is_fitted_on_and_calibrates(ratio_rows, share):
     n, m = counts(rows)
     assert [found["observational", stage] for stage in STAGES] == [n, n, pytest.approx(share * n, abs=1), 0]
     assert [found["trial", stage] for stage in STAGES] == [m, m, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("rows", "method", "base", "labels"),
+    [
+        (100, "transfer", "ridge", (False, True)),
+        (100, "transfer", "ridge", ("drug", "placebo")),
+        (100, "naive", "ridge", (1, 3)),
+        ("all", "transfer", "lightgbm", (0, 1)),
+    ],
+)
+def test_all_rows_of_a_sampled_table_are_counted_by_treatment(rows, method, base, labels):
+    large, trial = (people(number, seed, labels).drop_columns(["who"]) for number, seed in ((2000, 0), (60, 1)))
+    sampled = stack(LargeTable(ds.dataset(large), rows=rows), trial)
+    model = CounterfactualIntervals(method, base=base, alpha=0.4, random_state=0).fit(sampled)
+    found = {(each.treatment, each.source, each.stage): each.rows for each in row_flow(model, sampled)}
+    for label in labels:
+        read = large["t"].to_pylist().count(label)
+        mine = counts(sampled, label)[0]
+        fitted = {"all": read, 100: mine}[rows] if method == "transfer" else 0
+        stages = {"read": read, "sampled": mine, "fitting": fitted, "calibrating": 0, "not used": read - fitted}
+        assert {stage: found[label, "observational", stage] for stage in stages} == stages
+        assert (label, "trial", "sampled") not in found

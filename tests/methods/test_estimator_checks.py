@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression, Ridge
-from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.validation import _num_samples
 
+from checks import with_checks
 from confide import METHODS, WCP, WSCPDR, WTCPDR, CounterfactualIntervals, Naive, PooledDR, Prognostic, Transfer, method
 from confide.models.preprocessing import standardised
 from confide.ratio import ClassifierRatio
@@ -71,14 +71,14 @@ CHECKED_AT_LENGTH = [
 
 @pytest.mark.filterwarnings("ignore::confide.InfiniteIntervalWarning")
 @pytest.mark.filterwarnings("ignore:the outcome is 0 or 1 in every row")  # some of the checks have such a table
-@parametrize_with_checks(CHECKED)
+@with_checks(CHECKED)
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::confide.InfiniteIntervalWarning")
-@parametrize_with_checks(CHECKED_AT_LENGTH)
+@with_checks(CHECKED_AT_LENGTH)
 def test_scikit_learn_checks_of_slower_methods(estimator, check):
     check(estimator)
 

@@ -3,8 +3,8 @@ import pytest
 from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
 from sklearn.linear_model import LinearRegression
 from sklearn.pipeline import make_pipeline
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from checks import with_checks
 from confide.data.splits import Rows
 from confide.models.auto import AutoClassifier, AutoRegressor
 from confide.models.base_model import learn
@@ -20,9 +20,9 @@ def expected_failures(estimator):
 
 
 @pytest.mark.slow
-@parametrize_with_checks(
+@with_checks(
     [AutoRegressor(random_state=0), AutoRegressor(quantile=0.7, random_state=0), AutoClassifier(random_state=0)],
-    expected_failed_checks=expected_failures,
+    expected_failures,
 )
 def test_scikit_learn_checks(estimator, check):
     check(estimator)

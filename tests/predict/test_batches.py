@@ -349,3 +349,12 @@ def test_unseen_groups_are_told_once_whatever_the_batches(tmp_path, monkeypatch)
             gathered = Individuals.of_batches(model, files.read_batches(source))
         assert len(caught) == 1
         assert gathered.unlike == (str(caught[0].message),)
+
+
+def test_categories_in_another_case_are_told(tmp_path):
+    towns = [town.upper() if town else town for town in NEW["town"].to_pylist()]
+    path = write(tmp_path / "new.csv", NEW.set_column(NEW.column_names.index("town"), "town", [towns]))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PopulationWarning)
+        with pytest.warns(UserWarning, match="'town' of the new rows has categories that differ by case"):
+            answer_file(MODEL, path, str(tmp_path / "out.csv"))

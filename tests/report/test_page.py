@@ -217,7 +217,7 @@ def test_many_long_columns_stay_within_three_megabytes(tmp_path, model):
     assert "extra 29" in left_out[2] or "…" in left_out[2]
 
 
-@pytest.mark.parametrize("arms", [2, 6])
+@pytest.mark.parametrize("arms", [2, pytest.param(6, marks=pytest.mark.slow)])
 def test_the_largest_page_stays_within_three_megabytes(tmp_path, arms):
     """As many numbers and as much text as a page takes, and no offset that would save any."""
     labels = tuple("abcdef"[:arms])

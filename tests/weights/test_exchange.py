@@ -94,7 +94,7 @@ def test_groups(method):
         assert np.sum(np.array(members)[mine]) >= math.ceil((1 - ALPHA) * mine.sum() - 1e-9)
 
 
-@pytest.mark.parametrize("side", ["lower", "upper"])
+@pytest.mark.parametrize("side", ["lower", pytest.param("upper", marks=pytest.mark.slow)])
 def test_one_side(side):
     bag = Bag(model("transfer", side=side), assigned=False)
     members = [bool(bag.fitted(new).predict_set(bag.X[[new]], 1).contains(bag.y[new])[0]) for new in range(len(bag))]

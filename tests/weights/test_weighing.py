@@ -219,6 +219,8 @@ class TestAssignment:
         reversed_ = fitted.predict_effect_interval(new, 0, 1, assignment=0.7)
         np.testing.assert_allclose(np.asarray(both), np.asarray(one))
         np.testing.assert_allclose(-reversed_.upper, one.lower)
+        series = fitted.predict_effect_interval(new, assignment=pd.Series(0.3, index=new.index))
+        np.testing.assert_array_equal(np.asarray(series), np.asarray(one))
 
     def test_not_for_a_study_without(self):
         with pytest.raises(ValueError, match="the model was fitted without it"):

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from contextlib import contextmanager
 from difflib import get_close_matches
-from numbers import Integral
+from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -61,10 +62,32 @@ def check_size(what: str, values: NDArray[np.float64]) -> None:
         )
 
 
+def unmasked(values: Any) -> Any:
+    """Return values in which masked ones are missing; a plain array would have what is under the mask."""
+    if not isinstance(values, np.ma.MaskedArray):
+        return values
+    plain = np.array(values, dtype=object)
+    plain[np.ma.getmaskarray(values)] = None
+    return plain
+
+
+def check_seed(random_state: Any) -> None:
+    """Raise unless random_state is None, a number of 32 bits or a RandomState."""
+    if random_state is None or random_state is np.random or isinstance(random_state, np.random.RandomState):
+        return
+    if not isinstance(random_state, Integral) or not 0 <= int(random_state) < 2**32:
+        plain = isinstance(random_state, Real | str)
+        raise ValueError(
+            "random_state must be None, a whole number from 0 to 2**32 - 1 or a numpy RandomState, got "
+            f"{short(repr(random_state)) if plain else type(random_state).__name__}."
+        )
+
+
 def check_outcome(y: ArrayLike) -> NDArray[np.float64]:
     """Return finite outcomes as a vector of floats."""
     if y is None:
         raise ValueError("fit requires y to be passed, but the target y is None: give the outcomes.")
+    y = unmasked(y)
     kind = np.asarray(y).dtype
     if kind.kind in "cmM":
         raise ValueError(
@@ -88,7 +111,7 @@ def check_outcome(y: ArrayLike) -> NDArray[np.float64]:
 
 def check_trial(trial: ArrayLike) -> NDArray[np.bool_]:
     """Return the trial mask as booleans; True marks a row of the randomised trial."""
-    mask = np.asarray(trial)
+    mask = np.asarray(unmasked(trial))
     if mask.ndim != 1:
         raise ValueError(f"trial must be one-dimensional, got shape {mask.shape}.")
     if mask.dtype != bool:
@@ -117,6 +140,17 @@ def check_count(name: str, value: Any, least: int = 1) -> int:
     return int(value)
 
 
+def names_in(what: str, given: Any) -> list[str]:
+    """Return one name, or several, as a list; raise if they are no text."""
+    if isinstance(given, str):
+        return [given]
+    names = list(given) if isinstance(given, Iterable) else [given]
+    strange = [name for name in names if not isinstance(name, str)]
+    if strange:
+        raise ValueError(f"{what} must be a name or a list of names, got {short(repr(strange[0]))}.")
+    return names
+
+
 def check_lengths(**columns: Any) -> None:
     """Raise unless all have the same number of rows."""
     lengths = {name: len(column) for name, column in columns.items()}
@@ -129,7 +163,10 @@ def check_outcome_values(outcome_values: Any, y: NDArray[np.float64]) -> NDArray
     """Return the values a discrete outcome can take, in order; raise if an outcome is none of them."""
     if outcome_values is None:
         return None
-    values = np.asarray(outcome_values, dtype=np.float64)
+    try:
+        values = np.asarray(outcome_values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"outcome_values must be a list of finite numbers, got {outcome_values!r}.") from error
     if values.ndim != 1 or not len(values) or not np.isfinite(values).all():
         raise ValueError(f"outcome_values must be a list of finite numbers, got {outcome_values!r}.")
     values = np.unique(values)

@@ -283,6 +283,7 @@ def report(
     under: Under = None,
     train_rows: TrainRows = None,
     memory: Memory = None,
+    dask: Dask = None,
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
@@ -292,7 +293,7 @@ def report(
         raise typer.BadParameter("give --observational, --trial, --treatment and --outcome together, or none of them.")
     whom = ForWhom(assignment, cluster, target)
     of_tables: dict[str, Any] = {"--id": id, "--category": category, "--assignment": assignment, "--cluster": cluster}
-    of_tables |= {"--by": by, "--train-rows": train_rows, "--memory": memory}
+    of_tables |= {"--by": by, "--train-rows": train_rows, "--memory": memory, "--dask": dask}
     named = (outcome_label or outcome, unit, treatment_label)
     page = PageOptions(*named, by, above, below, fdr, under, lower_is_better)
     page.check()
@@ -307,11 +308,12 @@ def report(
     from confide import load
     from confide.io.model_file import naming_the_model
 
-    with notes(), naming_the_model(model):
+    with cluster_at(dask) as workers, notes(), naming_the_model(model):
         study = None
         if observational and trial and treatment and outcome:
             kept = Kept(train_rows, memory, seed)
-            study = read_tables(observational, trial, treatment, outcome, id, category, dialect, whom=whom, kept=kept)
+            tables = observational, trial, treatment, outcome, id, category, dialect, None, None, whom, kept
+            study = read_tables(*tables, **tables_on(workers))
         with waiting("loading"):
             saved = load(model, trusted=trust or [])
             loaded = saved if alpha is None else saved.with_alpha(alpha)
@@ -475,7 +477,7 @@ def _answer(
             report_progress=advance,
             keep=_ignore if gathered is None else gathered.add,
         )
-    return answered, None if gathered is None else gathered.individuals(warn=False)
+    return answered, None if gathered is None else gathered.individuals(None)
 
 
 def _ignore(_: Part) -> None:

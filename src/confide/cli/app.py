@@ -66,7 +66,10 @@ ConformityScore = Annotated[
     typer.Option(help="absolute: one width for all; normalised, cqr: wider where outcomes are harder to predict."),
 ]
 Control = Annotated[
-    str | None, typer.Option(help="Treatment that the others are compared with; by default the first in order.")
+    str | None,
+    typer.Option(
+        help="Treatment that the others are compared with; by default the model's own, else the first in order."
+    ),
 ]
 Alpha = Annotated[float, typer.Option(help="Miscoverage level: 0.1 for 90 % intervals.")]
 Assignment = Annotated[

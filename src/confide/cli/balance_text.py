@@ -22,15 +22,22 @@ SHOWN = 10
 
 def print_balance_and_flow(balance: list[Balance], flow: list[RowFlow], *, clustered: bool = False) -> None:
     """Print covariate balance, then the flow of rows."""
-    for part in [*balance_parts(balance, clustered=clustered), "", *flow_parts(flow)]:
+    from confide.diagnostics.flow import SAMPLED
+
+    sampled = any(each.stage == SAMPLED for each in flow)
+    for part in [*balance_parts(balance, clustered=clustered, sampled=sampled), "", *flow_parts(flow)]:
         console().print(part, highlight=False)
 
 
-def balance_parts(found: list[Balance], *, clustered: bool = False) -> list[Any]:
-    """Return, comparison by comparison, how many covariates are beyond the customary line, and the largest of them."""
+def balance_parts(found: list[Balance], *, clustered: bool = False, sampled: bool = False) -> list[Any]:
+    """Return, comparison by comparison, how many covariates are beyond the customary line, and the largest of them.
+
+    ``clustered``: the trial's people are in clusters; ``sampled``: of the observational table there is a sample.
+    """
     from confide.diagnostics.covariate_balance import CUSTOMARY
 
-    parts: list[Any] = ["Covariate balance: standardised mean differences (SMD)"]
+    which = ", with the sample" if sampled else ""
+    parts: list[Any] = [f"Covariate balance{which}: standardised mean differences (SMD)"]
     for comparison in dict.fromkeys(each.comparison for each in found):
         mine = [each for each in found if each.comparison == comparison]
         beyond = sorted((each for each in mine if _size(each) > CUSTOMARY), key=lambda each: -_size(each))
@@ -79,9 +86,10 @@ def _largest(records: list[Balance]) -> Table:
 
 def flow_parts(found: list[RowFlow]) -> list[Any]:
     """Return the flow of rows as a table, one line per arm and table."""
-    from confide.diagnostics.flow import CALIBRATING, FITTING, READ, UNUSED
+    from confide.diagnostics.flow import CALIBRATING, FITTING, READ, SAMPLED, UNUSED
 
-    stages = (READ, FITTING, CALIBRATING, UNUSED)
+    sampled = any(each.stage == SAMPLED for each in found)
+    stages = (READ, *([SAMPLED] if sampled else []), FITTING, CALIBRATING, UNUSED)
     table = Table(box=SIMPLE, pad_edge=False)
     for name in ("treatment", "table"):
         table.add_column(name)
@@ -94,4 +102,5 @@ def flow_parts(found: list[RowFlow]) -> list[Any]:
     for (treatment, source), rows in lines.items():
         numbers = (f"{rows[stage]:,}" if stage in rows else "" for stage in stages)
         table.add_row(escape(str(treatment)), source, *numbers)
-    return ["Flow of rows: none was dropped, since a row that cannot be used is an error", table]
+    which = "all rows" if sampled else "rows"
+    return [f"Flow of {which}: none was dropped, since a row that cannot be used is an error", table]

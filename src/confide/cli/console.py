@@ -114,19 +114,36 @@ def print_memory(study: Any, observational: str, memory: str | None, screen: Any
     """Print how many rows of a table that is read by batches models learnt from, and the most memory so far."""
     from confide.base.memory import peak_memory
     from confide.data.large_table import LargeTable
+
+    line = rows_line(study, observational)
+    if line is None:
+        return
+    typer.echo(f"\n{line}.", file=screen)
+    peak = peak_memory()
+    if peak is not None:
+        typer.echo(f"Peak memory: {peak / 1e9:.1f} GB, of {memory or LargeTable.memory}.", file=screen)
+
+
+def print_rows(study: Any, observational: str, screen: Any) -> None:
+    """Print how many rows of a table that is read by batches the figures are of."""
+    line = rows_line(study, observational)
+    if line is not None:
+        sampled = "" if study.beyond is None else ", a uniform sample: figures on observational rows are of these"
+        typer.echo(f"{line}{sampled}.", file=screen)
+
+
+def rows_line(study: Any, observational: str) -> str | None:
+    """Return how many rows of a table that is read by batches were read and learnt from; None of another table."""
     from confide.data.many_files import is_of_batches
 
     if not is_of_batches(observational):
-        return
+        return None
     kept = int((~study.trial).sum())
     beyond = 0 if study.beyond is None else study.beyond.rows
     learnt = f"{kept:,} learnt from"
     if beyond and study.beyond.rest is not None:
         learnt = f"{beyond:,} learnt from by batches, {kept:,} held out for the size of errors"
-    peak = peak_memory()
-    typer.echo(f"\nObservational rows: {kept + beyond:,} read, {learnt}.", file=screen)
-    if peak is not None:
-        typer.echo(f"Peak memory: {peak / 1e9:.1f} GB, of {memory or LargeTable.memory}.", file=screen)
+    return f"Observational rows: {kept + beyond:,} read, {learnt}"
 
 
 def print_participants(effects: dict[str, dict[str, int]], out: str, screen: Any) -> None:

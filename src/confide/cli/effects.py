@@ -30,7 +30,8 @@ from confide.cli.app import (
     Trial,
     app,
 )
-from confide.cli.console import check_one_standard_input, check_outputs, notes, print_json, waiting
+from confide.cli.clusters import Dask, cluster_at, tables_on
+from confide.cli.console import check_one_standard_input, check_outputs, notes, print_json, print_rows, waiting
 from confide.cli.shared import ForWhom, Kept, dialect_of, fitted, read_tables
 
 if TYPE_CHECKING:
@@ -66,6 +67,7 @@ def effects(
     ] = None,
     train_rows: TrainRows = None,
     memory: Memory = None,
+    dask: Dask = None,
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
@@ -78,12 +80,11 @@ def effects(
     from confide.exceptions import InfiniteIntervalWarning
 
     check_alpha(alpha)
-    with notes():
+    with cluster_at(dask) as workers, notes():
         whom = ForWhom(assignment, cluster)
         kept = Kept(train_rows, memory, seed)
-        study = read_tables(
-            observational, trial, treatment, outcome, id, category, dialect, None, covariates, whom, kept
-        )
+        tables = observational, trial, treatment, outcome, id, category, dialect, None, covariates, whom, kept
+        study = read_tables(*tables, **tables_on(workers))
         # Intervals for individuals are not asked for: neither their bounds nor their shortages matter here.
         warnings.simplefilter("ignore", InfiniteIntervalWarning)
         bounds = [0.0, 1.0] if set(study.y.tolist()) == {0.0, 1.0} else None
@@ -96,6 +97,7 @@ def effects(
         _write(every, out)
     if as_json:
         print_json([{**vars(record), "share_of_width": record.share_of_width} for record in every])
+        print_rows(study, observational, sys.stderr)
         return
     from rich.console import Console
 
@@ -105,6 +107,7 @@ def effects(
     for records in found.values():
         Console(file=screen).print(effect_table(records, treatment), highlight=False)
         typer.echo("\n".join(effect_lines(records, treatment, outcome)) + "\n", file=screen)
+    print_rows(study, observational, screen)
 
 
 def _write(records: list[AverageEffect], path: str) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import typer
 
 from confide.cli.app import (
@@ -32,10 +34,12 @@ from confide.cli.app import (
     Trial,
     app,
 )
+from confide.cli.clusters import Dask, cluster_at, tables_on
 from confide.cli.console import (
     check_one_standard_input,
     notes,
     print_json,
+    print_rows,
     progress,
     waiting,
 )
@@ -64,6 +68,7 @@ def compare(
     side: Side = "both",
     train_rows: TrainRows = None,
     memory: Memory = None,
+    dask: Dask = None,
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
@@ -75,11 +80,10 @@ def compare(
     from confide.compare import compare_on_held_out, held_out_rows
     from confide.methods.registry import METHODS
 
-    with notes():
+    with cluster_at(dask) as workers, notes():
         kept = Kept(train_rows, memory, seed)
-        study = read_tables(
-            observational, trial, treatment, outcome, id, category, dialect, None, covariates, whom, kept
-        )
+        tables = observational, trial, treatment, outcome, id, category, dialect, None, covariates, whom, kept
+        study = read_tables(*tables, **tables_on(workers))
         models = {name: CounterfactualIntervals(name, base=base, **whom.parameters) for name in METHODS}
         with progress("methods", len(METHODS)) as advance:
             found = []
@@ -88,6 +92,7 @@ def compare(
                 advance(1)
     if as_json:
         print_json(found)
+        print_rows(study, observational, sys.stderr)
         return
     from confide.cli.text import comparison_notes, comparison_tables, console, group_parts
 
@@ -99,6 +104,7 @@ def compare(
             console().print(part, highlight=False)
         typer.echo(f"By group: {default.method} only. `confide diagnose --method` shows another, --json all.")
     typer.echo("\n".join(comparison_notes(found, held_out_rows(study))))
+    print_rows(study, observational, sys.stdout)
 
 
 @app.command(short_help="Balance, overlap, weights, hidden confounding.")
@@ -126,6 +132,7 @@ def diagnose(
     side: Side = "both",
     train_rows: TrainRows = None,
     memory: Memory = None,
+    dask: Dask = None,
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
@@ -137,11 +144,10 @@ def diagnose(
     from confide.diagnostics import balance, row_flow
     from confide.diagnostics.confounding_test import hidden_confounding_test
 
-    with notes():
+    with cluster_at(dask) as workers, notes():
         kept = Kept(train_rows, memory, seed)
-        study = read_tables(
-            observational, trial, treatment, outcome, id, category, dialect, None, covariates, whom, kept
-        )
+        tables = observational, trial, treatment, outcome, id, category, dialect, None, covariates, whom, kept
+        study = read_tables(*tables, **tables_on(workers))
         model = fitted(study, method, alpha, seed, whom, base=base, control=control, conformity_score=conformity_score)
         with waiting("computing the diagnostics"):
             summary = model.summary()
@@ -159,6 +165,7 @@ def diagnose(
     from confide.cli.balance_text import print_balance_and_flow
     from confide.cli.text import confounding_lines, console, group_parts
 
+    print_rows(study, observational, sys.stdout)
     print_balance_and_flow(balanced, flow, clustered=study.cluster is not None)
     typer.echo(summary)
     if held_out is not None:

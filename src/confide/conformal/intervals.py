@@ -32,7 +32,7 @@ def count_rows(rows: int) -> str:
     return f"is {rows}" if rows == 1 else f"are {rows}"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Intervals:
     """Closed intervals, one per row; ``lower, upper = intervals`` unpacks them.
 
@@ -59,6 +59,14 @@ class Intervals:
 
     def __iter__(self) -> Iterator[NDArray[np.float64]]:
         return iter((self.lower, self.upper))
+
+    def __eq__(self, other: object) -> bool:
+        """Return whether all ends are the same; empty intervals are."""
+        if not isinstance(other, Intervals):
+            return NotImplemented
+        return np.array_equal(np.asarray(self), np.asarray(other), equal_nan=True)
+
+    __hash__ = None  # type: ignore[assignment]
 
     def __getitem__(self, rows: Any) -> Any:
         if isinstance(rows, Integral) and not isinstance(rows, bool):
@@ -88,6 +96,7 @@ class Intervals:
 
     def clip(self, lo: float, hi: float) -> Intervals:
         """Return the intersection with [lo, hi]; an interval wholly outside becomes empty."""
+        _check_bounds(lo, hi)
         lower, upper = np.maximum(self.lower, lo), np.minimum(self.upper, hi)
         empty = ~(lower <= upper)
         return Intervals(np.where(empty, np.nan, lower), np.where(empty, np.nan, upper), self.origin)
@@ -104,7 +113,10 @@ class Intervals:
         if backend is None and self.origin is not None:
             return self.origin.frame(columns)
         kind: Any = backend or "pyarrow"
-        return nw.from_dict(columns, backend=kind).to_native()
+        try:
+            return nw.from_dict(columns, backend=kind).to_native()
+        except ValueError as error:
+            raise ValueError(f"backend must be 'pyarrow', 'pandas' or 'polars', got {backend!r}.") from error
 
     def _repr_html_(self) -> str:
         """Return the first rows as a table, for notebooks; rows are named by the caller's index if there is one."""
@@ -133,7 +145,7 @@ def moved_out(end: NDArray[np.float64], offset: ArrayLike, side: str) -> Interva
     return Intervals(end - out, nowhere) if side == "lower" else Intervals(-nowhere, end + out)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class IntervalSets:
     """A union of disjoint closed intervals for each row.
 
@@ -200,6 +212,7 @@ class IntervalSets:
 
     def clip(self, lo: float, hi: float) -> IntervalSets:
         """Return the intersections with [lo, hi]; a component wholly outside is left out."""
+        _check_bounds(lo, hi)
         lower, upper = np.maximum(self.lower, lo), np.minimum(self.upper, hi)
         kept = lower <= upper
         starts = np.concatenate([[0], np.cumsum(kept)])[self.starts]
@@ -227,6 +240,14 @@ class IntervalSets:
 
     def __iter__(self) -> Iterator[NDArray[np.float64]]:
         return (self[row] for row in range(len(self)))
+
+    def __eq__(self, other: object) -> bool:
+        """Return whether all rows have the same set."""
+        if not isinstance(other, IntervalSets):
+            return NotImplemented
+        return all(np.array_equal(getattr(self, each), getattr(other, each)) for each in ("starts", "lower", "upper"))
+
+    __hash__ = None  # type: ignore[assignment]
 
     @property
     def components(self) -> NDArray[np.intp]:
@@ -290,6 +311,18 @@ class IntervalSets:
         y = _one_per_row(y, len(self))[self.rows]
         hits = (self.lower <= y) & (y <= self.upper)
         return np.bincount(self.rows, weights=hits, minlength=len(self)) > 0
+
+
+def _check_bounds(lo: Any, hi: Any) -> None:
+    """Raise unless lo is at most hi: all intervals would be empty."""
+    try:
+        ordered = bool(np.all(np.asarray(lo, dtype=np.float64) <= np.asarray(hi, dtype=np.float64)))
+    except (TypeError, ValueError):
+        ordered = False
+    if not ordered:
+        raise ValueError(
+            f"clip needs two numbers, lo at most hi, got {lo!r} and {hi!r}. For no bound give -inf or inf."
+        )
 
 
 def _one_per_row(y: ArrayLike, rows: int) -> NDArray[np.float64]:

@@ -25,7 +25,7 @@ HAJEK_VARIANCE = 500.0
 # ... and stands in for it where the exact recursion would need more steps than this.
 EXACT_STEPS = 4e8
 # So many points at a time have their probabilities in memory while samples are drawn.
-DRAW_BLOCK = 1000
+DRAW_BLOCK = 4000
 
 
 @dataclass(frozen=True)
@@ -94,12 +94,15 @@ def draw_conditional_poisson(
     ends = []
     for block in reversed(blocks):
         ends.append(later.copy())
-        _take_chances(q[block], p[block], later)
+        if block.start:
+            _take_chances(q[block], p[block], later)
     samples = np.empty((draws, size), dtype=np.intp)
     missing = np.full(draws, size)
     for block in blocks:
-        for index, chances in enumerate(_take_chances(q[block], p[block], ends.pop()), start=block.start):
-            mine = np.flatnonzero(rng.random(draws) < chances[missing])
+        chances = _take_chances(q[block], p[block], ends.pop())
+        lots = rng.random((len(chances), draws))
+        for index, (lot, chance) in enumerate(zip(lots, chances, strict=True), start=block.start):
+            mine = (lot < chance[missing]).nonzero()[0]
             samples[mine, size - missing[mine]] = index
             missing[mine] -= 1
     return samples
@@ -162,11 +165,16 @@ def _poisson_binomial(q: NDArray[np.float64], p: NDArray[np.float64], high: int)
     """Return P(S = 0..high) for a sum S of independent indicators with probabilities q = 1 - p."""
     pmf = np.zeros(high + 1)
     pmf[0] = 1.0
-    for index, (chance, rest) in enumerate(zip(q.tolist(), p.tolist(), strict=True), start=1):
-        top = min(index, high)
+    chances = list(zip(q.tolist(), p.tolist(), strict=True))
+    for top, (chance, rest) in enumerate(chances[:high], start=1):
         moved = pmf[:top] * chance
         pmf[: top + 1] *= rest
         pmf[1 : top + 1] += moved
+    below, above, moved = pmf[:-1], pmf[1:], np.empty(high)
+    for chance, rest in chances[high:]:
+        np.multiply(below, chance, out=moved)
+        np.multiply(pmf, rest, out=pmf)
+        np.add(above, moved, out=above)
     return pmf
 
 

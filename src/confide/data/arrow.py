@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 from sklearn.utils.validation import check_array
 
-from confide.base.validation import examples, short
+from confide.base.validation import examples, short, unmasked
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -71,9 +71,16 @@ def read_table(X: Table) -> pa.Table:
         frame = read_frame(X)
         names = [str(name) for name in frame.columns]
         _check_no_nul(names)
+        if list(frame.columns) != names and len(set(names)) == len(names):  # pandas warns of names that are no text
+            frame = frame.rename(dict(zip(frame.columns, names, strict=True)))
         table = frame.to_arrow()
+    except UnicodeError as error:
+        raise ValueError(
+            f"a table holds text that is no Unicode: {error}. Read its file in the encoding that it has."
+        ) from error
     except (pa.ArrowException, TypeError, OverflowError) as error:
-        raise ValueError(f"a column mixes kinds of values: {error}. Make each column of one kind.") from error
+        why = "; ".join(map(str, error.args))
+        raise ValueError(f"a column mixes kinds of values: {why}. Make each column of one kind.") from error
     if len(set(names)) < len(names):
         raise ValueError(f"two columns have the same name, as text: {examples(names)}; rename one of them.")
     # pandas appends its index if it is not the default one.
@@ -107,5 +114,11 @@ def read_array(X: Table, least: int = 1) -> NDArray[Any]:
     """Return X as a two-dimensional array of any kind of values; missing ones are allowed."""
     if not isinstance(X, np.ndarray) and isinstance(X, list | tuple) and np.asarray(X).dtype.kind in "US":
         X = np.array(X, dtype=object)  # numbers beside text stay numbers
-    array: NDArray[Any] = check_array(X, dtype=None, ensure_all_finite=False, ensure_min_samples=least)
+    try:
+        array: NDArray[Any] = check_array(unmasked(X), dtype=None, ensure_all_finite=False, ensure_min_samples=least)
+    except ValueError as error:
+        # scikit-learn shows the whole array.
+        first, *others = str(error).splitlines()
+        remedy = [line for line in others if line.startswith("Reshape")]
+        raise ValueError(" ".join([f"{first.rstrip('.:')}.", *remedy])) from error
     return array

@@ -80,11 +80,11 @@ def csv_parts(path: str, file: Any, stack: ExitStack, dialect: Dialect) -> Parts
     wide = file.peek(2)[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
     encoding = dialect.encoding or ("utf-16" if wide else None)
     if encoding is not None:
-        file = io.BytesIO(file.read().decode(encoding).encode())
+        file = io.BufferedReader(io.BytesIO(file.read().decode(encoding).encode()))
     head: list[bytes] = []
     names: list[str] = []
     separator = dialect.separator
-    while not names and (line := file.readline()):
+    while not names and (line := _line(file)):
         head.append(line)
         text = b"".join(head).decode("utf-8-sig")
         separator = dialect.separator or _separator(text)
@@ -112,6 +112,19 @@ def csv_parts(path: str, file: Any, stack: ExitStack, dialect: Dialect) -> Parts
     )
 
 
+def _line(file: Any) -> bytes:
+    """Return a line and its end, which may be a line feed, a carriage return or both."""
+    line = b""
+    while part := file.peek(1):
+        end = min((place for place in map(part.find, (b"\n", b"\r")) if place >= 0), default=len(part) - 1)
+        line += file.read(end + 1)
+        if line.endswith(b"\r") and file.peek(1)[:1] == b"\n":
+            line += file.read(1)
+        if line.endswith((b"\n", b"\r")):
+            break
+    return line
+
+
 def _separator(names: str) -> str:
     """Return the separator of the header: the usual sign that is most frequent outside quotes."""
     bare = re.sub(r'"[^"]*"', "", names)
@@ -131,12 +144,12 @@ def _rest(path: str, file: Any, head: bytes, *, encoded: bool) -> Any:
     Arrow reads ahead in its own threads, which must not need a Python interpreter that is ending: so it opens files
     itself.
     """
-    if encoded:
-        return pa.BufferReader(file.read()) if len(head) < len(file.getbuffer()) else None
     if not file.peek(1):
         return None
+    if encoded:
+        return pa.BufferReader(file.read())
     if path == STANDARD:
         return file
-    stream = pa.input_stream(path)
+    stream = pa.input_stream(path, compression="gzip" if path.lower().endswith(".gz") else None)
     stream.read(len(head))
     return stream

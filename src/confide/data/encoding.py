@@ -24,10 +24,12 @@ import pyarrow.compute as pc
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
+from confide.base.cache import make_once, same
 from confide.base.threads import threads_for
 from confide.base.validation import examples, suggest
 from confide.data import kinds
 from confide.data.arrow import is_frame, read_array, read_table, take_rows
+from confide.data.twins import twins
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -226,6 +228,23 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return tags
 
 
+def near_misses(encoder: Any, rows: pa.Table) -> str:
+    """Return what to say if rows have categories that differ by case or spaces from those of a fitted encoder."""
+    for column in getattr(encoder, "columns_", []):
+        if isinstance(column, CategoryColumn) and column.name in rows.column_names:
+            known = set(column.categories)
+            new = set(kinds.categories(column.name, rows[column.name]).dictionary.to_pylist()) - known - {None}
+            pairs = [each for each in twins([*known, *new]) if known & {*each} and new & {*each}]
+            if pairs:
+                shown = examples([" and ".join(map(repr, each)) for each in pairs], 3)
+                return (
+                    f"column {column.name!r} of the new rows has categories that differ by case or spaces only from "
+                    f"those that the model knows: {shown}. They are treated as unknown; write them alike if they are "
+                    "the same."
+                )
+    return ""
+
+
 def as_table(X: Table, least: int = 1) -> pa.Table:
     """Return a frame or an array as an Arrow table."""
     if is_frame(X):
@@ -266,8 +285,8 @@ def fitted_encoder(encoder: Any, X: Table, learns: NDArray[np.bool_], beyond: Be
     with threads_for(X):
         if encoder != "auto":
             return clone(encoder).fit(take_rows(X, learns))
-        held = kinds_of(X) if beyond is None else beyond.kinds
-        return TableEncoder(held).fit(X, rows=learns, beyond=beyond)
+        held = make_once(kinds_of, X) if beyond is None else beyond.kinds
+        return same(TableEncoder(held).fit(X, rows=learns, beyond=beyond))
 
 
 def encoded_by(encoder: Any, X: Table, *, own: bool) -> NDArray[np.float64]:
@@ -282,6 +301,11 @@ def encoded_by(encoder: Any, X: Table, *, own: bool) -> NDArray[np.float64]:
             f"the encoder does not accept these rows: {error} It is fitted on rows that do not calibrate, and must "
             "accept unseen values, as OneHotEncoder(handle_unknown='ignore') does."
         ) from error
+
+
+def encoded_table(encoder: TableEncoder, X: Table) -> NDArray[np.float64]:
+    """Return covariates as numbers, a new matrix, by the encoder of tables."""
+    return encoded_by(encoder, X, own=False)
 
 
 class EncodedRows:
@@ -312,7 +336,9 @@ class EncodedRows:
         places = self.places[rows]
         if not len(places) and len(self.X):  # not every transformer takes no rows
             return encoded_by(self.encoder, take_rows(self.X, np.zeros(1, dtype=np.intp)), own=self.own)[:0]
-        return encoded_by(self.encoder, take_rows(self.X, places), own=self.own)
+        places.setflags(write=False)
+        matrix: NDArray[np.float64] = make_once(_encoded, self.encoder, self.X, places, self.own)
+        return matrix
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         return np.asarray(self[np.arange(len(self))], dtype=dtype)
@@ -320,6 +346,10 @@ class EncodedRows:
     def part(self, rows: NDArray[Any]) -> EncodedRows:
         """Return some of the rows, not encoded yet."""
         return EncodedRows(self.encoder, self.X, own=self.own, places=self.places[rows])
+
+
+def _encoded(encoder: Any, X: Table, places: NDArray[np.intp], own: bool) -> NDArray[np.float64]:
+    return encoded_by(encoder, take_rows(X, places), own=own)
 
 
 def numbers_in(table: pa.Table, name: str) -> NDArray[np.float64]:

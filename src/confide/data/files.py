@@ -84,14 +84,8 @@ def read_study(
     columns of the trial, ``target`` is a file or "observational", as in `stack`. An observational table that is read by
     batches is a ``large``, whose parameters are ``kept``.
     """
+    _check_two_files(observational, trial)
     tables = [_read_observational(observational, dialect, large, kept), read_file(trial, dialect)]
-    if is_of_batches(observational) and Path(trial).resolve() in {
-        Path(each).resolve() for each in paths_of(observational)
-    }:
-        raise ValueError(
-            f"{trial} is one of the files of {observational}: no promise holds if the trial's people are in the "
-            "observational table too. Give another pattern, or move the trial."
-        )
     # A pipe can be read only once.
     ahead = set(column_names(new, dialect)) if new is not None and Path(new).is_file() else set()
     named = set().union(ahead, *(table.column_names for table in tables))
@@ -102,6 +96,8 @@ def read_study(
         table.drop_columns([name for name in identifiers if name in table.column_names]) for table in tables
     )
     _warn_of_people_in_both(tables[0], tables[1], identifiers)
+    if cluster is None:
+        _warn_of_people_twice(trial, tables[1], identifiers)
     if covariates is None:
         used = {treatment, outcome, assignment, cluster, *identifiers}
         _warn_of_identifiers([table.head() if isinstance(table, LargeTable) else table for table in tables], used)
@@ -126,6 +122,21 @@ def read_study(
     if ahead:
         check_columns(str(new), ahead, study.X.column_names)
     return study
+
+
+def _check_two_files(observational: str, trial: str) -> None:
+    """Raise if the trial's file is the observational one too, or one of its files."""
+    why = "no promise holds if the trial's people are in the observational table too"
+    if is_of_batches(observational) and Path(trial).resolve() in {
+        Path(each).resolve() for each in paths_of(observational)
+    }:
+        raise ValueError(
+            f"{trial} is one of the files of {observational}: {why}. Give another pattern, or move the trial."
+        )
+    if all(Path(each).is_file() for each in (observational, trial)) and Path(trial).samefile(observational):
+        raise ValueError(
+            f"{trial} is given as both tables: {why}. Give the rows that were not randomised as the other."
+        )
 
 
 def _read_observational(
@@ -162,6 +173,19 @@ def _warn_of_people_in_both(observational: pa.Table | LargeTable, trial: pa.Tabl
             warnings.warn(
                 f"{both} values of {name!r} are in both files. No promise holds if these are the same people: "
                 "take them out of the observational file.",
+                stacklevel=4,
+            )
+
+
+def _warn_of_people_twice(trial: str, table: pa.Table, identifiers: Sequence[str]) -> None:
+    """Warn about people who have several rows in the trial; an identifier with few values does not name people."""
+    for name in (name for name in identifiers if name in table.column_names):
+        counts = pc.value_counts(_as_written(table[name]).drop_null())
+        several = pc.sum(pc.greater(counts.field("counts"), 1)).as_py()
+        if several and 2 * len(counts) >= len(table):
+            warnings.warn(
+                f"{several} values of {name!r} are in several rows of {trial}. If these are the same people, their "
+                f"rows are not independent: keep one row of each, or give --cluster {name} instead of --id.",
                 stacklevel=4,
             )
 

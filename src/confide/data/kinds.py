@@ -205,7 +205,8 @@ def numbers(name: str, column: pa.ChunkedArray, kind: str = NUMBERS, *, finite: 
 def categories(name: str, column: pa.ChunkedArray) -> pa.DictionaryArray:
     """Return the values as text, each in one standard form.
 
-    Text is stripped of spaces; 2.0 becomes 2, 2.50 becomes 2.5 and True becomes true. Leading zeros stay: 01 is not 1.
+    Text is stripped of spaces and in one form of Unicode (é is one sign); 2.0 becomes 2, 2.50 becomes 2.5 and True
+    becomes true. Leading zeros stay: 01 is not 1.
     """
     try:
         encoded = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
@@ -255,7 +256,7 @@ def _written(values: pa.Array) -> pa.Array:
         short = pc.if_else(pc.is_nan(values), pa.scalar(None, values.type), values)
         integers = pc.if_else(whole, short, pa.scalar(None, values.type)).cast(pa.int64()).cast(pa.large_string())
         return pc.coalesce(integers, short.cast(pa.large_string()))
-    text = plain(values.cast(pa.large_string()))
+    text = pc.utf8_normalize(plain(values.cast(pa.large_string())), "NFC")
     text = pc.replace_substring_regex(text, r"^([+-]?\d+)\.0*$", r"\1")
     text = pc.replace_substring_regex(text, r"^([+-]?\d+\.\d*[1-9])0+$", r"\1")
     return pc.if_else(pc.match_substring_regex(text, BOOLEAN), pc.utf8_lower(text), text)
@@ -269,7 +270,7 @@ def _look_at_text(name: str, text: pa.ChunkedArray, counts: NDArray[np.int64] | 
     if not cells:
         return Written(CATEGORIES, 0)
     for kind, pattern in PATTERNS.items():
-        odd = known & ~(_is_number(text) if kind == NUMBERS else _matches(text, pattern))
+        odd = known & ~(is_number_text(text) if kind == NUMBERS else _matches(text, pattern))
         if times[odd].sum() <= (1 - NEARLY_ALL) * cells:
             shown = [
                 f"{short(repr(text[place].as_py()))} "
@@ -282,7 +283,7 @@ def _look_at_text(name: str, text: pa.ChunkedArray, counts: NDArray[np.int64] | 
         ("dates in a notation that is not known", OTHER_DATE, "write them like 2024-01-31"),
     ):
         like = _matches(text, pattern)
-        if like.any() and times[like | _is_number(text)].sum() >= NEARLY_ALL * cells:
+        if like.any() and times[like | is_number_text(text)].sum() >= NEARLY_ALL * cells:
             first = short(repr(text[int(np.flatnonzero(like)[0])].as_py()))
             raise ValueError(
                 f"column {name!r} holds {what}, such as {first}: {remedy}; or declare it a category ({declare(name)})."
@@ -294,7 +295,7 @@ def _matches(text: pa.ChunkedArray, pattern: str) -> NDArray[np.bool_]:
     return np.asarray(pc.match_substring_regex(text, pattern).fill_null(False).to_numpy())
 
 
-def _is_number(text: pa.ChunkedArray) -> NDArray[np.bool_]:
+def is_number_text(text: pa.ChunkedArray) -> NDArray[np.bool_]:
     """Return which cells are numbers; those with leading zeros are codes."""
     try:
         text.cast(pa.float64())  # the quick way, if all of them are numbers
@@ -308,7 +309,7 @@ def _read_text(name: str, text: pa.ChunkedArray, kind: str) -> pa.ChunkedArray:
     """Return text as values of the kind; raise with the first cell that is not of it."""
     if kind not in (NUMBERS, BOOLEANS):
         return _read_temporal(name, text, kind)
-    fits = _is_number(text) if kind == NUMBERS else _matches(text, BOOLEAN) | _matches(text, "^[01]$")
+    fits = is_number_text(text) if kind == NUMBERS else _matches(text, BOOLEAN) | _matches(text, "^[01]$")
     odd = np.flatnonzero(~text.is_null().to_numpy() & ~fits)
     if len(odd):
         cell = short(repr(text[int(odd[0])].as_py()))

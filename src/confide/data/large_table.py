@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from confide.typing import Label
+
 # With rows="all", a share of the rows is kept in memory and not learnt from, with a most and a least number.
 ALL = "all"
 HELD_OUT_SHARE = 10
@@ -149,6 +151,14 @@ class LargeTable(TableByBatches):
 
     dataset: ds.Dataset
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.dataset, ds.Dataset):
+            raise ValueError(  # noqa: TRY004  (whatever is wrong with an argument is a ValueError here)
+                f"the table must be a pyarrow.dataset.Dataset, got {type(self.dataset).__name__}. Use "
+                "LargeTable(pyarrow.dataset.dataset(path), ...)."
+            )
+        super().__post_init__()
+
     def _names(self) -> list[str]:
         return names_in(self.dataset)
 
@@ -242,6 +252,8 @@ class Beyond:
         The kind of each covariate, decided by all rows.
     categories : dict
         For each covariate that is categories, the number of these rows that hold each; None: missing.
+    treatments : dict
+        The number of these rows that received each treatment.
     rest : Rest or None
         The rows themselves, if models learn from them by batches.
     """
@@ -249,11 +261,17 @@ class Beyond:
     rows: int
     kinds: dict[str, str]
     categories: dict[str, dict[str | None, int]]
+    treatments: dict[Label, int]
     rest: Rest | None = field(default=None, compare=False)
 
     @classmethod
-    def of(cls, scan: Scan, held: Mapping[str, str], rest: Rest | None = None) -> Beyond | None:
-        """Return what is beyond the sample of a scan; None: nothing, because it has all rows."""
+    def of(
+        cls, scan: Scan, held: Mapping[str, str], treatments: Mapping[Label, int], rest: Rest | None = None
+    ) -> Beyond | None:
+        """Return what is beyond the sample of a scan; None: nothing, because it has all rows.
+
+        ``held`` is what each covariate holds, ``treatments`` the number of rows beyond the sample of each treatment.
+        """
         rows = scan.rows - len(scan.sample)
         if not rows:
             return None
@@ -262,7 +280,7 @@ class Beyond:
             left = Counter(scan.values[name].texts(name))
             left.subtract(counted(scan.sample[name]).texts(name))
             found[name] = dict(+left)
-        return cls(rows, dict(held), found, rest)
+        return cls(rows, dict(held), found, dict(treatments), rest)
 
 
 def parse_memory(memory: str | int) -> int:

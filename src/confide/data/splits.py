@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils import check_random_state
 
+from confide.base.cache import make_once
+from confide.base.validation import check_seed
 from confide.exceptions import RefusalError
 
 if TYPE_CHECKING:
@@ -82,6 +84,7 @@ def join(X: NDArray[np.float64], y: NDArray[np.float64] | float = np.nan) -> NDA
 
 def spawn_seeds(random_state: RandomState, count: int) -> list[int]:
     """Return independent integer seeds for the parts of a fit, so that no part changes another's draws."""
+    check_seed(random_state)
     entropy = int(check_random_state(random_state).randint(2**31 - 1))
     return [int(seed) for seed in np.random.SeedSequence(entropy).generate_state(count)]
 
@@ -107,8 +110,19 @@ def split(rows: Rows, calibration: float, seed: int) -> tuple[Rows, Rows]:
 
     ``calibration`` is the share of rows, or of clusters, that calibrate. At least one stays on each side.
     """
-    fit, calibrate = split_places(len(rows), calibration, seed, rows.cluster)
-    return rows[fit], rows[calibrate]
+    if rows.marks is not None or rows.weight is not None:
+        fit, calibrate = split_places(len(rows), calibration, seed, rows.cluster)
+        return rows[fit], rows[calibrate]
+    fit, calibrate = split_places(len(rows), calibration, seed)
+    X, other = make_once(_split_matrix, rows.X, calibration, seed)
+    return Rows(X, rows.y[fit]), Rows(other, rows.y[calibrate])
+
+
+def _split_matrix(
+    X: NDArray[np.float64], calibration: float, seed: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    fit, calibrate = split_places(len(X), calibration, seed)
+    return X[fit], X[calibrate]
 
 
 def split_places(

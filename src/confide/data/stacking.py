@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -19,14 +20,14 @@ from confide.data.large_table import ALL, Beyond, LargeTable, Scan, TableByBatch
 from confide.data.rest import Reading, Rest
 from confide.data.study import Study
 from confide.data.twins import alike, twins
-from confide.data.values import Look
+from confide.data.values import Look, counted, words_among_numbers, words_for_missing
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from confide.typing import Table
+    from confide.typing import Label, Table
 
 
 def stack(
@@ -99,11 +100,9 @@ def stack(
     tables = {name: read_table(table) for name, table in given.items() if table is not large}
     found = {name: large.column_names if table is large else tables[name].column_names for name, table in given.items()}
     _check_marks(marks, roles, found[names[1]], names[1])
+    _check_there(roles, found)
     covariates = _covariates(found, [*roles, *marks.values()], covariates)
-    for name, columns in found.items():
-        missing = [column for column in [*covariates, *roles] if column not in columns]
-        if missing:
-            raise ValueError(f"{name} has no column {examples(missing)}; {suggest(missing[0], columns)}")
+    _check_there(covariates, found)
     declared = _declared(categories, [*covariates, roles[0]])
     if large is None:
         sources = Sources(tables)
@@ -113,6 +112,9 @@ def stack(
         sources = Sources({names[0]: scan.sample, **tables}, scan)
     _check_clusters(marks.get("cluster"), sources, names[1])
     held = {name: sources.kind(name, category=name in declared) for name in covariates}
+    undeclared = [name for name, kind in held.items() if kind == kinds.CATEGORIES and name not in declared]
+    for odd in filter(None, (words_among_numbers(name, sources.columns(name)) for name in undeclared)):
+        warnings.warn(odd, stacklevel=2)
     if large is not None:
         sources = _fitting(large, sources, held)
     joined = pa.table({name: _join(name, sources, kind) for name, kind in held.items()})
@@ -126,7 +128,12 @@ def stack(
         assignment_column=marks.get("assignment"),
         beyond=None
         if sources.scan is None
-        else Beyond.of(sources.scan, held, _rest(large, sources, covariates, roles, declared)),
+        else Beyond.of(
+            sources.scan,
+            held,
+            _beyond_by_treatment(roles[0], sources, category=roles[0] in declared),
+            _rest(large, sources, covariates, roles, declared),
+        ),
         **{role: _mark(role, column, tables[names[1]][column], before) for role, column in marks.items()},
     )
 
@@ -233,6 +240,14 @@ def _check_marks(marks: dict[str, str], roles: list[str], columns: list[str], tr
             raise ValueError(f"{trial} has no column {column!r} ({role}); {suggest(column, columns)}")
 
 
+def _check_there(wanted: Sequence[str], found: Mapping[str, list[str]]) -> None:
+    """Raise if a table does not have a column."""
+    for name, columns in found.items():
+        missing = [column for column in wanted if column not in columns]
+        if missing:
+            raise ValueError(f"{name} has no column {examples(missing)}; {suggest(missing[0], columns)}")
+
+
 def _check_clusters(name: str | None, sources: Sources, trial: str) -> None:
     """Raise if a cluster of the trial is in another table too."""
     if name is None:
@@ -286,13 +301,13 @@ def _outcomes(name: str, sources: Sources) -> NDArray[np.float64]:
     if kind not in (kinds.NUMBERS, kinds.BOOLEANS):
         raise ValueError(f"the outcome must be numeric, but column {name!r} holds {kind}. Encode it as numbers.")
     for table, column in columns.items():
-        _check_no_missing_outcome(table, name, kinds.plain(column))
+        _check_no_missing_outcome(table, name, column)
     return np.concatenate([kinds.numbers(name, column, kind, finite=False) for column in columns.values()])
 
 
 def _check_no_missing_outcome(table: str, name: str, column: pa.ChunkedArray) -> None:
     """Raise if outcomes are missing, with their table and rows."""
-    missing = np.flatnonzero(column.is_null(nan_is_null=True).to_numpy())
+    missing = np.flatnonzero(kinds.plain(column).is_null(nan_is_null=True).to_numpy())
     if len(missing):
         raise ValueError(
             f"{table} has no outcome {name!r} in {len(missing)} of {len(column)} rows (such as row "
@@ -317,7 +332,9 @@ def _covariates(tables: dict[str, list[str]], roles: list[str], covariates: Any)
             if lonely:
                 everything = [name for other in columns if other != table for name in tables[other]]
                 pairs = [f"{name!r} beside {twin!r}" for name in lonely for twin in everything if alike(name, twin)]
-                hint = f" Names that differ by case or spaces only: {examples(pairs)}." if pairs else ""
+                hint = (
+                    f" Names that differ by case, spaces or forms of Unicode only: {examples(pairs)}." if pairs else ""
+                )
                 warnings.warn(
                     f"left out, because only {table} has them: {examples(lonely)}.{hint} "
                     "Name the covariates to silence this.",
@@ -348,14 +365,14 @@ def _join(name: str, sources: Sources, kind: str) -> pa.ChunkedArray:
 
 
 def _warn_of_twins(name: str, sources: Sources) -> None:
-    """Warn of categories that differ by case or spaces only."""
+    """Warn of categories that differ by case, spaces or forms of Unicode only."""
     values = pa.chunked_array([kinds.texts(name, column) for column in sources.values(name).values()])
     found = twins(values.drop_null().unique().to_pylist())
     if found:
         shown = examples([" and ".join(map(repr, each)) for each in found], 3)
         warnings.warn(
-            f"column {name!r} has categories that differ by case or spaces only: {shown}. They are treated "
-            "as different; write them alike if they are the same.",
+            f"column {name!r} has categories that differ by case, spaces or forms of Unicode only: {shown}. They are "
+            "treated as different; write them alike if they are the same.",
             stacklevel=4,
         )
 
@@ -371,13 +388,17 @@ def _labels(name: str, sources: Sources, *, category: bool) -> NDArray[Any]:
         if len(missing):
             raise ValueError(
                 f"the treatment column {name!r} has {len(missing)} missing values in {table} (such as in row "
-                f"{missing[0] + 1}). Leave these rows out."
+                f"{missing[0] + 1}). Leave these rows out.{words_for_missing(sources.columns(name)[table])}"
             )
-    kind = sources.kind(name, category=category, labels=True)
+    return _read_labels(name, list(columns.values()), sources.kind(name, category=category, labels=True))
+
+
+def _read_labels(name: str, columns: list[pa.ChunkedArray], kind: str) -> NDArray[Any]:
+    """Return the treatment labels of columns without gaps, given what they hold."""
     if kind not in (kinds.NUMBERS, kinds.BOOLEANS):
-        texts = [kinds.categories(name, column) for column in columns.values()]
+        texts = [kinds.categories(name, column) for column in columns]
         return np.concatenate([np.array(each.dictionary.to_pylist())[each.indices.to_numpy()] for each in texts])
-    values = np.concatenate([kinds.numbers(name, column, kind, finite=False) for column in columns.values()])
+    values = np.concatenate([kinds.numbers(name, column, kind, finite=False) for column in columns])
     if kind == kinds.BOOLEANS:
         return values.astype(bool)
     large = values[np.isfinite(values) & (np.abs(values) >= kinds.LARGEST_WHOLE)]
@@ -387,3 +408,15 @@ def _labels(name: str, sources: Sources, *, category: bool) -> NDArray[Any]:
             f"Declare it a category ({kinds.declare(name)})."
         )
     return values.astype(int) if np.isfinite(values).all() and (values == np.round(values)).all() else values
+
+
+def _beyond_by_treatment(name: str, sources: Sources, *, category: bool) -> dict[Label, int]:
+    """Return how many rows of a large table beyond the sample received each treatment."""
+    assert sources.scan is not None  # noqa: S101  (there is a large table)
+    kind = sources.kind(name, category=category, labels=True)
+    found: Counter[Label] = Counter()
+    for values, sign in ((sources.scan.values[name], 1), (counted(sources.scan.sample[name]), -1)):
+        labels = _read_labels(name, [values.values], kind).tolist()
+        for label, count in zip(labels, values.counts.tolist(), strict=True):
+            found[label] += sign * count
+    return dict(+found)

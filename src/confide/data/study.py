@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from confide.base.validation import check_lengths, check_outcome, check_trial, examples
+from confide.base.validation import check_lengths, check_outcome, check_trial, examples, unmasked
 from confide.data.arrow import is_frame, read_array, read_frame, take_rows
 from confide.data.twins import twins
 
@@ -122,8 +123,13 @@ class Study:
     @property
     def arms(self) -> list[Any]:
         """The treatment labels, in order."""
-        labels: list[Any] = np.unique(self.treatment).tolist()
+        labels: list[Any] = self.labels.tolist()
         return labels
+
+    @cached_property
+    def labels(self) -> NDArray[Any]:
+        """The treatment labels, in order, as an array."""
+        return np.unique(self.treatment)
 
     @property
     def assigned_differently(self) -> bool:
@@ -219,18 +225,29 @@ def as_study(X: Table | Study, y: Any, treatment: Labels, trial: Any, **more: An
     return X
 
 
+def check_study(study: Any) -> None:
+    """Raise unless it is a study."""
+    if not isinstance(study, Study):
+        raise ValueError(  # noqa: TRY004  (whatever is wrong with an argument is a ValueError here)
+            f"study must be a Study, from confide.stack or confide.Study, got {type(study).__name__}."
+        )
+
+
 def _check_alike(treatment: NDArray[Any]) -> None:
-    """Raise if treatment labels differ by case or spaces only: each would become an arm of its own."""
+    """Raise if treatment labels differ by case, spaces or forms of Unicode only: each would become an arm."""
     found = twins(np.unique(treatment).tolist()) if treatment.dtype.kind == "U" else []
     if found:
         raise ValueError(
-            f"the treatments {' and '.join(map(repr, found[0]))} differ by case or spaces only; write them alike."
+            f"the treatments {' and '.join(map(repr, found[0]))} differ by case, spaces or forms of Unicode only; "
+            "write them alike."
         )
 
 
 def check_labels(treatment: Labels) -> NDArray[Any]:
     """Return treatment labels as a vector of one kind of values, none of them missing."""
-    labels = np.asarray(treatment)
+    labels = np.asarray(unmasked(treatment))
+    if isinstance(treatment, list | tuple) and labels.dtype.kind == "U":
+        labels = np.asarray(treatment, dtype=object)  # numbers beside text stay numbers, to be refused
     if labels.ndim != 1:
         raise ValueError(f"treatment must be one-dimensional, got shape {labels.shape}.")
     if labels.dtype == object:
@@ -238,7 +255,7 @@ def check_labels(treatment: Labels) -> NDArray[Any]:
         bad = np.array([not isinstance(label, str | bool | int | float) or label != label for label in listed])  # noqa: PLR0124
     else:
         listed = []
-        bad = ~np.isfinite(labels) if labels.dtype.kind == "f" else np.isin(labels.dtype.kind, list("mMcV"))
+        bad = ~np.isfinite(labels) if labels.dtype.kind == "f" else np.isin(labels.dtype.kind, list("mMcSV"))
         bad = np.broadcast_to(bad, labels.shape)
     if bad.any():
         raise ValueError(

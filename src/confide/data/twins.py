@@ -1,7 +1,8 @@
-"""Texts that differ by case or spaces only: seldom meant to be different."""
+"""Texts that differ by case, spaces or forms of Unicode only: seldom meant to be different."""
 
 from __future__ import annotations
 
+import unicodedata
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -9,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def twins(values: Sequence[str]) -> list[list[str]]:
-    """Return groups of texts that differ by case or spaces only."""
+    """Return groups of texts that differ by case, spaces or forms of Unicode only."""
     groups: dict[str, list[str]] = {}
     for value in sorted(values):
         groups.setdefault(_folded(value), []).append(value)
@@ -17,9 +18,9 @@ def twins(values: Sequence[str]) -> list[list[str]]:
 
 
 def alike(one: str, other: str) -> bool:
-    """Return whether two different texts differ by case or spaces only."""
+    """Return whether two different texts differ by case, spaces or forms of Unicode only."""
     return one != other and _folded(one) == _folded(other)
 
 
 def _folded(text: str) -> str:
-    return " ".join(text.casefold().split())
+    return " ".join(unicodedata.normalize("NFC", text.casefold()).split())

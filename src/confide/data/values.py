@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from confide.base.validation import check_size
+from confide.base.validation import check_size, examples
 from confide.data import kinds
 
 if TYPE_CHECKING:
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 # A column of text or categories may have so many different values.
 MOST_VALUES = 1_000_000
+# Among so many different numbers, so few different words look like words for a missing value.
+FEW_WORDS = 3
+MANY_NUMBERS = 10
 
 
 @dataclass(frozen=True)
@@ -107,7 +110,43 @@ def _check_complete(what: str, name: str, column: pa.ChunkedArray, where: str, s
     if len(missing):
         raise ValueError(
             f"{where} has no {what} {name!r} in some rows (such as row {start + missing[0] + 1}). Leave these rows out."
+            f"{words_for_missing(column)}"
         )
+
+
+def words_for_missing(column: pa.ChunkedArray) -> str:
+    """Return, for a message, which words of a column are read as missing, and what to do; "" if there are none."""
+    if kinds.is_category(column.type):
+        column = column.cast(column.type.value_type)
+    if not kinds.is_text(column.type):
+        return ""
+    words = pc.utf8_trim_whitespace(column.cast(pa.large_string())).unique()
+    found = sorted(filter(None, words.filter(pc.is_in(words, kinds.MISSING)).to_pylist()))
+    if not found:
+        return ""
+    are = "is" if len(found) == 1 else "are"
+    return f" Here {examples(map(repr, found))} {are} read as missing; if a value is meant, write another word for it."
+
+
+def words_among_numbers(name: str, columns: Mapping[str, pa.ChunkedArray]) -> str:
+    """Return what to say if a column of text is mostly many numbers, and else a few words; "" otherwise.
+
+    Such a column holds categories, one for each number, which is seldom meant.
+    """
+    for where, column in columns.items():
+        if not kinds.is_text(column.type):
+            continue
+        text = kinds.plain(column).drop_null()
+        fits = kinds.is_number_text(text)
+        words = sorted(text.filter(pa.array(~fits)).unique().to_pylist())
+        many = len(text.unique()) - len(words) >= MANY_NUMBERS and 2 * fits.sum() > len(text)
+        if many and 0 < len(words) <= FEW_WORDS:
+            return (
+                f"column {name!r} is taken as categories, although {fits.sum()} of {len(text)} cells in {where} are "
+                f"numbers: the others are {examples(map(repr, words))}. If that means missing, leave these cells "
+                f"empty; if categories are meant, declare the column one ({kinds.declare(name)})."
+            )
+    return ""
 
 
 def _check_finite(name: str, column: pa.ChunkedArray, where: str) -> None:

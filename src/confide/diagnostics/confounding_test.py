@@ -97,7 +97,7 @@ def hidden_confounding_test(
     A rejection means hidden confounding **or** that something else moves the outcome between the two populations, such
     as an effect modifier that is not among the covariates. No rejection is not evidence of no confounding: the
     measure averages, so that a bias which changes sign with the covariates can go unseen, and a small trial sees only
-    a large bias. One test an arm: with many arms, mind how many.
+    a large bias. There is one test per arm: with many arms, mind how many.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ def hidden_confounding_test(
     Returns
     -------
     list of ConfoundingTest
-        One record an arm; its numbers are NaN, with a warning, where a source has fewer than 10 rows of the arm.
+        One record per arm; its numbers are NaN, with a warning, where a source has fewer than 10 rows of the arm.
     """
     study = Study(X, y, treatment, trial)
     kinds = kinds_of(study.X)

@@ -14,6 +14,7 @@ from confide.base.validation import examples, suggest
 from confide.data import kinds
 from confide.data.arrow import is_frame
 from confide.data.encoding import TableEncoder, as_table, kinds_of
+from confide.data.study import check_study
 from confide.exceptions import RefusalError
 from confide.methods.study_arms import check_control
 from confide.weights.target import TargetRatio, some_of
@@ -131,6 +132,7 @@ def balance(study: Study, new: Table | None = None, *, control: Label | None = N
     >>> record.comparison, round(record.smd, 3)
     ('trial: b against a', 0.707)
     """
+    check_study(study)
     table = as_table(study.X)
     tables = {"study": table}
     for name, given in (("target", study.target), ("new", new)):

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.special import gammaln
-from scipy.stats import kstwobign
+from scipy.special import gammaln, kolmogorov
 
 from confide.base.validation import examples
+from confide.data.encoding import encoded_names
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -72,6 +72,11 @@ class Population:
         """Return the reference sample: at most TRIAL_ROWS rows of the trial's covariates, drawn at random."""
         chosen = np.random.default_rng(seed).permutation(len(X))[:TRIAL_ROWS]
         return cls(tuple(str(name) for name in names), np.sort(_missing_last(X[chosen]), axis=0))
+
+    @classmethod
+    def encoded_by(cls, encoder: Any, X: NDArray[np.float64], seed: int) -> Population:
+        """Return the reference sample of rows that an encoder made."""
+        return cls.of(X, encoded_names(encoder, X.shape[1]), seed)
 
     def unlike(self, X: NDArray[np.float64]) -> str | None:
         """Return a sentence on how the new rows differ from the trial's; None if no check finds a difference."""
@@ -236,7 +241,7 @@ def _same_distribution(trial: NDArray[np.float64], new: NDArray[np.float64]) -> 
     points = np.concatenate([trial, new])
     shares = [np.searchsorted(values, points, side="right") / len(values) for values in (trial, new)]
     distance = np.abs(shares[0] - shares[1]).max()
-    return float(kstwobign.sf(distance * np.sqrt(len(trial) * len(new) / len(points))))
+    return float(kolmogorov(distance * np.sqrt(len(trial) * len(new) / len(points))))
 
 
 def farthest_apart(target: NDArray[np.float64], trial: NDArray[np.float64], names: Sequence[str]) -> tuple[str, float]:

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from confide.model import CounterfactualIntervals
     from confide.typing import Booleans, Label
 
-READ, FITTING, CALIBRATING, UNUSED, ANSWERED = "read", "fitting", "calibrating", "not used", "answered"
+READ, SAMPLED, FITTING, CALIBRATING = "read", "sampled", "fitting", "calibrating"
+UNUSED, ANSWERED = "not used", "answered"
 OBSERVATIONAL, TRIAL = "observational", "trial"
 # Source of rows that an arm without observational rows learns from, and of new rows.
 OTHER_ARMS, NEW = "observational, other treatments", "new"
@@ -30,11 +31,12 @@ class RowFlow(ShownRecord):
 
     Attributes
     ----------
-    stage : {"read", "fitting", "calibrating", "not used", "answered"}
-        "fitting": a base model, a density ratio or the ends of intervals are fitted on them. "calibrating": they have
-        a weight in the quantile of the intervals of outcomes; in two-stage methods also in that of the first stage.
-        "not used": the method uses them for neither, such as observational rows with ``naive``, or all rows of a
-        cluster but one where one per cluster counts.
+    stage : {"read", "sampled", "fitting", "calibrating", "not used", "answered"}
+        "sampled": they are in the sample in memory of an observational table that was too large. "fitting": a base
+        model, a density ratio or the ends of intervals are fitted on them. "calibrating": they have a weight in the
+        quantile of the intervals of outcomes; in two-stage methods also in that of the first stage. "not used": they
+        serve neither, such as observational rows with ``naive``, all rows of a cluster but one where one per cluster
+        counts, or rows outside the sample, which only tell what columns hold.
     treatment : label or None
         The arm; None for new rows, which are answered for every arm.
     source : {"observational", "trial", "observational, other treatments", "new"}
@@ -53,8 +55,9 @@ def row_flow(model: CounterfactualIntervals, study: Study, answered: int | None 
     """Return the flow of rows through a fitted model, arm by arm and table by table.
 
     No row is dropped between the files and the model: a row that cannot be used, such as one without an outcome, is an
-    error when it is read. So all rows that are read are in the study. With methods that refit, one row may be fitted on
-    and calibrate.
+    error when it is read. Of a table that was too large the study has a uniform sample: all its rows are counted as
+    read, by treatment, and those in the study as sampled. With methods that refit, one row may be fitted on and
+    calibrate.
 
     Parameters
     ----------
@@ -68,7 +71,8 @@ def row_flow(model: CounterfactualIntervals, study: Study, answered: int | None 
     Returns
     -------
     list of RowFlow
-        Four stages per arm and table: read, fitting, calibrating, not used; then the new rows, if there are some.
+        Four stages per arm and table: read, fitting, calibrating, not used, and sampled after read where the table was;
+        then the new rows, if there are some.
     """
     check_is_fitted(model)
     counts = {label: _by_source(study.trial[study.treatment == label]) for label in study.arms}
@@ -96,8 +100,14 @@ def _of_arm(label: Label, arm: ArmEstimator, study: Study) -> list[RowFlow]:
     calibrating = _calibrating(arm)
     found = []
     for source, rows in read.items():
-        unused = max(rows - fitting[source] - calibrating[source], 0)
-        numbers = {READ: rows, FITTING: fitting[source], CALIBRATING: calibrating[source], UNUSED: unused}
+        sampled, more = {}, 0
+        if source == OBSERVATIONAL and study.beyond is not None:
+            sampled, more = {SAMPLED: rows}, study.beyond.treatments.get(label, 0)
+            # Where models learn from all rows, those outside the sample are fitted on as those in it are.
+            fitting[source] += more if study.beyond.rest is not None and fitting[source] else 0
+        used = {FITTING: fitting[source], CALIBRATING: calibrating[source]}
+        unused = max(rows + more - sum(used.values()), 0)
+        numbers = {READ: rows + more, **sampled, **used, UNUSED: unused}
         found += [RowFlow(stage, label, source, number) for stage, number in numbers.items()]
     elsewhere = int((~mine & ~study.trial).sum())
     return [*found, RowFlow(FITTING, label, OTHER_ARMS, elsewhere)] if learnt_elsewhere else found

@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from confide.data.arrow import take_rows
-from confide.data.encoding import as_table
+from confide.data.encoding import EncodedRows, as_table
 from confide.data.splits import Rows
 from confide.diagnostics.randomisation import MOST_ROWS
 from confide.diagnostics.records import ASKED_ROWS, ArmSample
 
 if TYPE_CHECKING:
-    from confide.data.encoding import EncodedRows
     from confide.data.study import Study
     from confide.typing import Floats, Label, Places, Table
 
 
-def sampled_arms(encoded: EncodedRows, study: Study, seed: int) -> dict[Label, ArmSample]:
-    """Return a sample of each arm's rows."""
+def sampled_arms(encoder: Any, study: Study, own: bool, seed: int) -> dict[Label, ArmSample]:
+    """Return a sample of each arm's rows; ``own`` as in `EncodedRows`."""
+    encoded = EncodedRows(encoder, study.X, own=own)
     X: Any = {label: encoded.part(study.treatment == label) for label in study.arms}
     return {
         label: ArmSample.of(Rows(X[label], study.y[mine]), study.trial[mine], seed)

@@ -8,16 +8,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from confide.base.notebook import Records, ShownRecord
+from confide.base.validation import examples
 from confide.conformal.quantile import check_alpha
 from confide.data.arrow import take_rows
 from confide.data.encoding import kinds_of
-from confide.data.study import Study
+from confide.data.study import check_study
 from confide.effects.contrast import Estimate, mean_differences
 from confide.exceptions import RefusalError
 from confide.weights.groups import Groups
 from confide.weights.weighing import check_together
 
 if TYPE_CHECKING:
+    from confide.data.study import Study
     from confide.model import CounterfactualIntervals
     from confide.typing import Floats, Label, Level, Places
 
@@ -123,12 +125,15 @@ def average_effect(
     is added in both arms (Agresti and Caffo), as two clusters where there are clusters: with few of them intervals are
     wide. Intervals of several groups hold one by one, not all together.
     """
-    if not isinstance(study, Study):
-        raise ValueError(  # noqa: TRY004  (whatever is wrong with an argument is a ValueError here)
-            f"study must be a Study, from confide.stack or confide.Study, got {type(study).__name__}."
-        )
+    check_study(study)
     miss = float(check_alpha(alpha))
     treated, control = model._pair(treated, control)
+    for label in (treated, control):
+        if label not in study.arms:
+            raise ValueError(
+                f"the study has no rows of treatment {label!r}; it has {examples(map(repr, study.arms))}. Give the "
+                "study that the model was fitted on, or one with its treatments."
+            )
     if study.target is not None:
         raise RefusalError(
             "average effects are for the trial's people, and this study has a target: weights to a target are "

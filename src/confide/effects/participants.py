@@ -74,13 +74,16 @@ def check_received(
     if received is None or outcome is None:
         missing = "outcome" if outcome is None else "received"
         raise ValueError(f"participants need the treatment received and the outcome: give {missing} too.")
-    y, labels = check_outcome(outcome), np.broadcast_to(np.asarray(received), count)
+    y, labels = check_outcome(outcome), np.asarray(received)
+    if labels.ndim and labels.shape != (count,):
+        raise ValueError(f"received must be one treatment or {count} treatments, got shape {labels.shape}.")
+    labels = np.broadcast_to(labels, count)
     check_lengths(X=np.empty(count), outcome=y)
     strange = np.flatnonzero((labels != pair[0]) & (labels != pair[1]))
     if len(strange):
         raise ValueError(
             f"received must be {pair[0]!r} or {pair[1]!r}, the two treatments of the effect: {len(strange)} of {count} "
-            f"are not, such as {labels[strange[0]]!r} (rows {examples(strange)}). Leave such people out."
+            f"are not, such as {labels.tolist()[strange[0]]!r} (rows {examples(strange)}). Leave such people out."
         )
     return labels, y
 

@@ -101,6 +101,8 @@ class Selection(ShownRecord):
         if self.fewest > len(self):
             needed = math.ceil(1 / _rate(self.fdr, self.gamma)) - 1
             return f"{told}, so nobody can be chosen at this rate: it takes {needed:,} rows."
+        if len(self) == 1:
+            return f"{told}, so this person could be chosen."
         if self.fewest == 1:
             return f"{told}, so even one of these {people} could be chosen alone."
         return f"{told}, so of these {people} either at least {self.fewest:,} are chosen or nobody."

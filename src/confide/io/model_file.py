@@ -140,7 +140,7 @@ def _pack(model: CounterfactualIntervals) -> bytes:
             check_saved_tree(json.loads(members.read(SCHEMA)))
         check_caches(parts(model))
     except Exception as error:
-        raise ValueError(f"this model cannot be saved: {_sentence(error)}.") from error
+        raise ValueError(f"this model cannot be saved: {_culprit(model) or _sentence(error)}.") from error
     header = {
         "format": FORMAT,
         "confide": confide.__version__,
@@ -150,6 +150,24 @@ def _pack(model: CounterfactualIntervals) -> bytes:
     }
     packed = _archive(header, tree, zipfile.ZIP_DEFLATED)
     return packed if _may_unpack(len(tree), len(packed)) else _archive(header, tree, zipfile.ZIP_STORED)
+
+
+def _culprit(model: CounterfactualIntervals) -> str | None:
+    """Return which parameter, of another library's type, no file can hold, and the remedy; None: something else."""
+    import skops.io  # noqa: PLC0415
+
+    for name, value in {**model.get_params(), **next(iter(model.arms_.values())).get_params()}.items():
+        if type(value).__module__ == "builtins" or hasattr(value, "get_params"):
+            continue  # of these, skops says more
+        try:
+            skops.io.dumps(value)
+        except Exception:  # noqa: BLE001  (whatever skops says, the parameter is the reason)
+            kind = f"{type(value).__name__} of {type(value).__module__.partition('.')[0]}"
+            return (
+                f"its parameter {name} is a {kind}, which a file cannot hold. Give a list, text or number instead, and "
+                "fit again"
+            )
+    return None
 
 
 def _archive(header: dict[str, Any], tree: bytes, compression: int) -> bytes:
@@ -166,13 +184,18 @@ def _zipped(members: dict[str, bytes], compression: int) -> bytes:
 
 
 def _renumbered(tree: bytes) -> bytes:
-    """Return a skops archive whose objects are numbered in their order, not by their memory addresses."""
+    """Return a skops archive whose objects are numbered in their order, not by their memory addresses.
+
+    Texts and numbers have one number for each value: whether two equal ones are one object in memory is an accident.
+    """
     numbers: dict[str, int] = {}
     files: dict[str, str] = {}
 
     def renumber(node: dict[str, Any]) -> dict[str, Any]:
         if type(node.get("__id__")) is int:
-            node["__id__"] = numbers.setdefault(str(node["__id__"]), len(numbers))
+            plain = node.get("__loader__") == "JsonNode"
+            key = f"{node['__class__']} {node['content']}" if plain else str(node["__id__"])
+            node["__id__"] = numbers.setdefault(key, len(numbers))
         if isinstance(node.get("file"), str):
             old, dot, kind = node["file"].partition(".")
             new = f"{numbers.setdefault(old, len(numbers))}{dot}{kind}"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -45,10 +45,17 @@ class NewRows:
         self._prediction = prediction
         self.weight: Floats = np.broadcast_to(np.asarray(weight, dtype=np.float64), len(X))
         self.group = group
+        self._answers: dict[int, tuple[Any, Any]] = {}
+
+    def once(self, key: Any, work: Callable[[], Any]) -> Any:
+        """Return the result of work on these rows, or what it was for the very same key, as several levels share it."""
+        if id(key) not in self._answers:
+            self._answers[id(key)] = key, work()
+        return self._answers[id(key)][1]
 
     @property
     def prediction(self) -> Floats:
-        """The base model's predictions; an error if one is NaN."""
+        """The base model's predictions; an error if one is NaN or infinite."""
         if self._prediction is None:
             self._prediction = predictions(self._base, self.X)
         return self._prediction
@@ -62,6 +69,8 @@ class NewRows:
 
     def __getitem__(self, rows: slice | Places | Booleans) -> NewRows:
         """Return some of the rows; predictions that are known are kept."""
+        if isinstance(rows, slice) and rows.indices(len(self)) == (0, len(self), 1):
+            return self
         known = None if self._prediction is None else self._prediction[rows]
         group = None if self.group is None else self.group[rows]
         return NewRows(self.X[rows], self._base, known, self.weight[rows], group)
@@ -69,6 +78,8 @@ class NewRows:
     @classmethod
     def joined(cls, parts: Sequence[NewRows]) -> NewRows:
         """Return the rows of several parts, in order, with their predictions."""
+        if len(parts) == 1:
+            return parts[0]
         X, prediction, weight = (
             np.concatenate([getattr(part, name) for part in parts]) for name in ("X", "prediction", "weight")
         )
@@ -82,11 +93,12 @@ class NewRows:
 
 
 def predictions(base: Any, X: Floats) -> Floats:
-    """Return the base model's predictions; raise if one is NaN."""
+    """Return the base model's predictions; raise if one is NaN or infinite."""
     found: Floats = np.asarray(base.predict(X), dtype=np.float64)
-    if np.isnan(found).any():
+    bad = ~np.isfinite(found)
+    if bad.any():
         raise ValueError(
-            f"the base model predicts NaN for {np.isnan(found).any(axis=-1).sum()} rows. "
-            "Use a base model that always predicts a number."
+            f"the base model predicts {'NaN' if np.isnan(found).any() else 'infinity'} for "
+            f"{bad.reshape(len(bad), -1).any(axis=1).sum()} rows. Use a base model that always predicts a number."
         )
     return found

@@ -128,14 +128,15 @@ class PooledDR(ArmEstimator):
         self.grid_ = self._search_grid(arm)
 
     def _weigh_permutations(self, pooled: Rows, trial: Rows) -> None:
-        """Store the pooled calibration for a new row of infinite ratio, that for ratio 0, and the step between them."""
+        """Store the pooled calibration for a new row of infinite ratio; for sharp sets that for ratio 0, and log κ."""
         scores = self._calibration_scores(pooled)["both"]
         ratios = np.maximum(self._weigh(pooled.X, pooled.y), LEAST_RATIO)
         sample = conditional_poisson(ratios, len(trial))
         self.calibration_: Calibration = Calibration.of(scores, sample.inclusion)
         self.log_kappa_ = sample.log_next
-        larger = conditional_poisson(ratios, len(trial) + 1)
-        self.without_new_row_: Calibration = Calibration.of(scores, larger.inclusion)
+        if self.solve_ == "transductive":
+            larger = conditional_poisson(ratios, len(trial) + 1)
+            self.without_new_row_: Calibration = Calibration.of(scores, larger.inclusion)
         self.trial_calibration_ = Calibration.of(scores[len(pooled) - len(trial) :])
 
     def _check_floor(self) -> Fraction | None:

@@ -13,6 +13,7 @@ from confide.base.validation import suggest
 from confide.conformal.chosen import Choice
 from confide.conformal.deleted import band_of
 from confide.conformal.marks import calibrated
+from confide.conformal.quantile import check_alpha
 from confide.conformal.stacked import Rows as Views
 from confide.conformal.stacked import Stack
 from confide.conformal.tangents import ALONE
@@ -231,7 +232,10 @@ class Prognostic(ArmEstimator):
         if len(rows) > SCALING_ROWS:
             X = X[np.random.default_rng(seed).permutation(len(rows))[:SCALING_ROWS]]
         self.covariates_ = standardised().fit(X)
-        self.columns_ = int(self.covariates_.transform(X[:1]).shape[1])
+        # A column that is the same for everybody says nothing, and must not add to the penalty of the others.
+        every = np.arange(self.covariates_.transform(X[:1]).shape[1])
+        self.varying_ = np.setdiff1d(every, self.covariates_.steps[0][1].constant_)
+        self.columns_ = len(self.varying_)
         score = self.base_.model.predict(X)
         spread = float(score.std())
         self.score_line_ = (float(score.mean()), spread if spread > 0 else 1.0)
@@ -274,7 +278,7 @@ class Prognostic(ArmEstimator):
         features = {"none": constant, "offset": constant}
         features["slope"] = np.column_stack([constant, np.clip((mean - centre) / spread, -FARTHEST, FARTHEST)])
         if any(each.features == "ridge" for each in self.candidates_):
-            covariates = np.clip(self.covariates_.transform(X), -FARTHEST, FARTHEST)
+            covariates = np.clip(self.covariates_.transform(X)[:, self.varying_], -FARTHEST, FARTHEST)
             features["ridge"] = np.column_stack([constant, covariates])
         return [
             Views.of(
@@ -343,11 +347,12 @@ class Prognostic(ArmEstimator):
 
     def _choice(self) -> Choice:
         """Return the choice at the arm's level, for its side and group; it is computed once and not saved."""
-        key, everyone = (self.alpha_, self.side_, self.group_), (self.alpha_, self.side_, None)
+        alpha = check_alpha(self.alpha_)  # 0.1 and 1/10 are one level
+        key, everyone = (alpha, self.side_, self.group_), (alpha, self.side_, None)
         marks = self.marks_
         if everyone not in self._choices:
             weights = None if marks is None or marks.alike else marks.weights()
-            self._choices[everyone] = Choice.of(self.stacks_ or [], self.alpha_, self.handicaps_, weights, self.side_)
+            self._choices[everyone] = Choice.of(self.stacks_ or [], alpha, self.handicaps_, weights, self.side_)
         if key not in self._choices and marks is not None:
             choice, weights = self._choices[everyone], marks.weights(self.group_)
             alike = choice.among(np.flatnonzero(weights), self.alpha_) if marks.alike else None
@@ -375,7 +380,10 @@ class Prognostic(ArmEstimator):
     def _sets(self, rows: NewRows) -> IntervalSets:
         if self.stacks_ is None:
             return super()._sets(rows)
-        sets = self._choice().sets(self._views(rows.X, rows.prediction), rows.weight).scaled(self.unit_)
+        choice = self._choice()
+        sets: IntervalSets = rows.once(
+            choice, lambda: choice.sets(self._views(rows.X, rows.prediction), rows.weight).scaled(self.unit_)
+        )
         return sets if self.outcome_range_ is None else sets.clip(*self.outcome_range_)
 
     def _members(self, rows: NewRows, values: Floats) -> Booleans:

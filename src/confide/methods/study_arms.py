@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Hashable
 from contextlib import contextmanager
 from dataclasses import replace
 from fractions import Fraction
@@ -16,7 +15,7 @@ from sklearn.utils import check_random_state
 
 from confide.base.parameters import alike
 from confide.base.progress import part
-from confide.base.validation import examples, short, suggest
+from confide.base.validation import check_seed, examples, short, suggest
 from confide.conformal.marks import Marks
 from confide.conformal.quantile import check_alpha
 from confide.data.splits import Rows
@@ -44,21 +43,26 @@ def unfitted_arm(method: str | ArmEstimator, **given: Any) -> ArmEstimator:
     """
     if given["alpha"] is not None:
         check_alpha(given["alpha"])
-    if isinstance(method, type) or not (isinstance(method, str) or hasattr(method, "predict_set")):
+    is_arm = not isinstance(method, type) and hasattr(method, "predict_set") and hasattr(method, "outcome_values")
+    if not (isinstance(method, str) or is_arm):
         raise ValueError(
             f"method must be a name ({', '.join(METHODS)}) or an unfitted arm estimator such as Transfer(), "
-            f"got {method!r}."
+            f"got {short(' '.join(repr(method).split()))}."
         )
     arm: ArmEstimator = method_by_name(method) if isinstance(method, str) else clone(method)
     for name, value in given.items():
         own = getattr(arm, name)
-        if value is not None and own is not None and not alike(value, own):
+        same = value is None or own is None
+        if not same:
+            same = check_alpha(value) == check_alpha(own) if name == "alpha" else alike(value, own)
+        if not same:
             raise ValueError(
                 f"{name} is set in two places: CounterfactualIntervals({name}={value!r}) and "
                 f"{type(arm).__name__}({name}={own!r}). Set one of them."
             )
         if value is not None:
             arm.set_params(**{name: value})
+    check_seed(arm.random_state)
     if not isinstance(arm.random_state, Integral):
         # A fixed number, so that the calibration rows are known before an arm is fitted.
         arm.set_params(random_state=int(check_random_state(arm.random_state).randint(2**31 - 1)))
@@ -77,7 +81,12 @@ def check_control(control: Label | None, labels: list[Label]) -> Label:
 def check_known(label: Any, labels: Iterable[Label]) -> None:
     """Raise if there is no treatment of that label."""
     known = list(labels)
-    if not isinstance(label, Hashable) or label not in known:
+    if label is not None and not isinstance(label, str | bytes | Real | np.generic):
+        raise ValueError(
+            f"a treatment is one label, text or a number, got a {type(label).__name__}; there are: "
+            f"{examples(map(repr, known), 20)}."
+        )
+    if label not in known:
         raise ValueError(f"treatment {label!r} is unknown; there are: {examples(map(repr, known), 20)}.")
 
 
@@ -85,13 +94,14 @@ def check_pair(treated: Label | None, control: Label | None, labels: list[Label]
     """Return both labels of an effect; a control that is None is the usual one, or the other one of two."""
     if treated is None and len(labels) != 2:
         raise ValueError(f"there are {len(labels)} treatments ({examples(labels)}): name treated= too.")
+    for label in (treated, control):
+        if label is not None:
+            check_known(label, labels)
     if control is None:
         others = [label for label in labels if label != treated]
         control = others[0] if treated == usual and len(labels) == 2 else usual
     if treated is None:
         treated = next((label for label in labels if label != control), control)
-    for label in (treated, control):
-        check_known(label, labels)
     if treated == control:
         raise ValueError(f"treated and control must differ, got {treated!r} for both.")
     return treated, control
@@ -100,8 +110,7 @@ def check_pair(treated: Label | None, control: Label | None, labels: list[Label]
 def learning_rows(arm: ArmEstimator, effect: Effect, study: Study, control: Label) -> Booleans:
     """Return a mask of the rows that calibrate neither an arm nor an effect."""
     learns = np.zeros(len(study), dtype=bool)
-    labels = np.unique(study.treatment).tolist()
-    for place, label in enumerate(sorted(labels, key=lambda label: label != control)):
+    for place, label in enumerate(sorted(study.arms, key=lambda label: label != control)):
         mine = study.treatment == label
         with _naming(label, study):
             cluster = None if study.cluster is None else study.cluster[mine & study.trial]
@@ -174,11 +183,12 @@ def _more_rows(encoded: EncodedRows, study: Study, label: Label) -> ArmRest | No
 
 def point_out_two_values(arm: ArmEstimator, y: Floats) -> None:
     """Warn if the outcome is always 0 or 1 but outcome_values does not say so."""
-    if arm.outcome_values is None and arm.outcome_range is None and np.array_equal(np.unique(y), [0, 1]):
+    zero, one = y == 0, y == 1
+    if arm.outcome_values is None and arm.outcome_range is None and (zero | one).all() and zero.any() and one.any():
         warnings.warn(
             "the outcome is 0 or 1 in every row and is taken for a number: intervals may lie between and beyond. If it "
             "can be nothing else, give outcome_values=[0, 1] (--outcome-values 0,1) to the method.",
-            stacklevel=4,
+            stacklevel=3,
         )
 
 

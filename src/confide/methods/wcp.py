@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from confide.data.splits import Rows, join, split
+from confide.data.encoding import EncodedRows
+from confide.data.splits import join, split_places
 from confide.exceptions import RefusalError
 from confide.methods.promise import PROPENSITY
 from confide.methods.weighted import Weighted, weighs_outcome
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from confide.conformal import Calibration
+    from confide.data.splits import Rows
     from confide.methods.arm import Arm
     from confide.methods.promise import Promise
     from confide.models.scores import Score
@@ -99,14 +101,15 @@ class WCP(Weighted):
 
 def _fit_rows_of_all_arms(arm: Arm, fit: Rows) -> Floats:
     """Return the observational fit rows of all arms: this arm's, and the same share of the others'."""
-    given = arm.population if arm.others is None else arm.others.X
-    others = np.asarray(given, dtype=np.float64)
     if arm.others is None:
-        others = without(others, arm.observational.X)
+        others: Any = without(np.asarray(arm.population, dtype=np.float64), arm.observational.X)
+    else:
+        given = arm.others.X
+        others = given if isinstance(given, EncodedRows) else np.asarray(given, dtype=np.float64)
     if len(others) > 1:
         share, _ = arm.shares
-        others = split(Rows(others, np.zeros(len(others))), share, arm.split_seed)[0].X
-    return np.concatenate([others, fit.X])
+        others = others[split_places(len(others), share, arm.split_seed)[0]]  # only these are encoded
+    return np.concatenate([np.asarray(others, dtype=np.float64), fit.X])
 
 
 def _logistic_contrast() -> ClassifierRatio:

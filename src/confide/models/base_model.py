@@ -55,7 +55,22 @@ def learn(base: Any, rows: Rows, seed: int) -> Any:
     if rows.more is not None:
         return fit_once(Learner.of(base), rows.more)
     model = prepared(base, copy=not isinstance(base, AutoRegressor | HistGradientBoostingRegressor | LightGBMRegressor))
-    return fit_once(model, rows.X, rows.y, **weights_for(model, rows.weight))
+    return _checked(fit_once(model, rows.X, rows.y, **weights_for(model, rows.weight)), rows.X[:2])
+
+
+def _checked(model: Any, X: Floats) -> Any:
+    """Return a fitted model; raise unless it predicts one number per row, which a model of one's own may not."""
+    found = model.predict(X)
+    if not isinstance(found, np.ndarray) or found.shape != (len(X),) or found.dtype.kind not in "biuf":
+        given = f"an array of shape {found.shape}" if isinstance(found, np.ndarray) else f"a {type(found).__name__}"
+        text = " of text or objects" if isinstance(found, np.ndarray) and found.dtype.kind not in "biuf" else ""
+        raise ValueError(
+            f"the base model must predict an array of one number per row: for {len(X)} rows of shape ({len(X)},), got "
+            f"{given}{text}. Let its predict return np.asarray(…, dtype=float).ravel()."
+        )
+    if np.isinf(found).any():
+        raise ValueError("the base model predicts infinity. Use a base model that always predicts a number.")
+    return model
 
 
 def settled(base: Any, rows: Rows, seed: int) -> Any:

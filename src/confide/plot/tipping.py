@@ -68,7 +68,10 @@ def tipping_point(found: ArrayLike | Mapping[str, ArrayLike], *, ax: Axes | None
 
 def _checked(gammas: Any) -> NDArray[np.float64]:
     """Return tipping points as an array; raise if they are none."""
-    values = np.asarray(gammas, dtype=np.float64)
+    try:
+        values = np.asarray(gammas, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError("tipping points must be numbers: give those of tipping_point(model, X, above=0).") from error
     if values.ndim != 1 or not len(values):
         raise ValueError(f"tipping points must be 1 number or more per statement, got shape {values.shape}.")
     low = values[values < 1]

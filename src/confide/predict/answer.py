@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from confide.base.validation import examples, suggest
+from confide.base.validation import examples, short, suggest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -40,9 +40,15 @@ class Answer:
 
 
 def answer_columns(model: CounterfactualIntervals, control: Label | None = None) -> list[str]:
-    """Return the names of the columns that `answer` gives."""
-    outcomes = [f"y_{label}{end}" for label in model.arms_ for end in ENDS]
-    return outcomes + effect_columns(model, control)
+    """Return the names of the columns that `answer` gives; raise if treatments are named so that two are the same."""
+    names = [f"y_{label}{end}" for label in model.arms_ for end in ENDS] + effect_columns(model, control)
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise ValueError(
+            f"two answers would be in columns named {short(twice)}, by the names of the treatments "
+            f"{examples(map(repr, model.arms_))}. Rename one of them."
+        )
+    return names
 
 
 def effect_columns(model: CounterfactualIntervals, control: Label | None = None) -> list[str]:

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from confide.base.threads import cores, keep_to_one_thread, one_thread
 from confide.data.csv_files import PLAIN, Dialect
-from confide.data.encoding import NumberColumn
+from confide.data.encoding import NumberColumn, near_misses
 from confide.data.files import Batch, check_columns, read_batches
 from confide.data.formats import format_of
 from confide.data.kinds import numbers
@@ -162,13 +162,16 @@ def answer_file(
     ``keep`` with the rows and their predictions.
 
     Warns once for the whole file, with a `PopulationWarning`, if its rows look unlike the trial's, and with an
-    `InfiniteIntervalWarning`, if some belong to groups that the trial does not have.
+    `InfiniteIntervalWarning`, if some belong to groups that the trial does not have; and if categories of its first
+    batch differ by case or spaces only from those that the model knows.
     """
     carry = carrying(source, out)
     counted, look, unseen = [], Look.at_nothing(model.population_), 0
     with closing(read_batches(source, dialect)) as batches:
         first = next(batches)
         check_columns(source, first.read.column_names, covariates(model))
+        if odd := near_misses(model.encoder_, first.read):  # a file that is written otherwise is so from its beginning
+            warnings.warn(odd, stacklevel=2)
         schema = beside(carry(model, first).schema, model, control)
         done = answer_batches(model, chain([first], batches), control, source)
         with writing(out, schema) as sink, closing(done):

@@ -11,7 +11,7 @@ from markupsafe import Markup
 from confide.diagnostics.advice import advised, described_effect, on_target
 from confide.diagnostics.confounding_test import FEW_ROWS, LEAST_P_VALUE, REJECTION_LEVEL
 from confide.diagnostics.covariate_balance import CUSTOMARY
-from confide.diagnostics.flow import ANSWERED, CALIBRATING, FITTING, READ, UNUSED
+from confide.diagnostics.flow import ANSWERED, CALIBRATING, FITTING, READ, SAMPLED, UNUSED
 from confide.methods.registry import METHODS
 from confide.predict.answer import answer_columns
 from confide.predict.levels import why_no_offsets
@@ -37,7 +37,14 @@ if TYPE_CHECKING:
 MOST_LISTED = 10
 # The most bytes of the page that numbers and columns of all rows may take together.
 MOST_BYTES = 2_250_000
-STAGES = (READ, FITTING, CALIBRATING, UNUSED)
+# What the page calls the stages of rows.
+STAGES = {
+    READ: "read",
+    SAMPLED: "in the sample",
+    FITTING: "fit the models",
+    CALIBRATING: "calibrate",
+    UNUSED: "not used",
+}
 
 
 def contents(
@@ -107,6 +114,7 @@ def contents(
         "few_rows": FEW_ROWS,
         "findings": findings,
         "flow": _flow(findings),
+        "stages": {stage: STAGES[stage] for stage in _stages(findings)},
         "held": len(individuals.answers),
         "gammas": {_pair(pair, words): curve for pair, curve in findings.gammas.items()},
         "least_p_value": LEAST_P_VALUE,
@@ -121,7 +129,7 @@ def contents(
         "question": question(findings, words),
         "randomisation": model.randomisation_,
         "reason": reason,
-        "seed": model.random_state,
+        "seed": next(iter(model.arms_.values())).random_state,  # that of the fit, also if the model's was None
         "spans": spans,
         "sides": sides(individuals.counted, findings, words),
         "target": on_target(arms, model._shift()),
@@ -199,9 +207,15 @@ def _flow(findings: Findings) -> list[dict[str, Any]]:
         if each.stage != ANSWERED:
             lines.setdefault((each.treatment, each.source), {})[each.stage] = each.rows
     return [
-        {"treatment": treatment, "source": source, "rows": [stages.get(stage) for stage in STAGES]}
+        {"treatment": treatment, "source": source, "rows": [stages.get(stage) for stage in _stages(findings)]}
         for (treatment, source), stages in lines.items()
     ]
+
+
+def _stages(findings: Findings) -> list[str]:
+    """Return the stages that are columns of that table: a sample only where a table was sampled."""
+    met = {each.stage for each in findings.flow}
+    return [stage for stage in STAGES if stage != SAMPLED or stage in met]
 
 
 def _coverage(evidence: Evidence | None, words: Words) -> list[dict[str, Any]]:

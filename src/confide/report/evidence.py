@@ -26,7 +26,8 @@ MEASURED = ("naive", "transfer", "transfer-centred", "prognostic", "pooled-dr", 
 
 def measured_methods(model: CounterfactualIntervals, methods: Sequence[str] | None = None) -> list[str]:
     """Return the methods that a report on the model measures: its own, then these, or the usual ones if None."""
-    return list(dict.fromkeys([model.method_, *(MEASURED if methods is None else methods)]))
+    asked = [methods] if isinstance(methods, str) else MEASURED if methods is None else methods
+    return list(dict.fromkeys([model.method_, *asked]))
 
 
 @dataclass(frozen=True)

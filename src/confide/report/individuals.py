@@ -65,31 +65,35 @@ class Individuals:
         control: Label | None = None,
         source: str = "the table of new rows",
         report_progress: Callable[[int], None] = lambda _: None,
+        stacklevel: int = 2,
     ) -> Individuals:
         """Predict for rows that come in batches; ``report_progress`` is called with the number of rows of each batch.
 
         Warns with a `PopulationWarning` if the rows look unlike the trial's, and with an `InfiniteIntervalWarning` if
-        some belong to groups that the trial does not have.
+        some belong to groups that the trial does not have: ``stacklevel`` says at whose line, as in `warnings.warn`.
         """
         gathered = Gathered(model, covariates(model))
         for part in answer_batches(model, batches, control, source):
             beside(part.batch.carried.schema, model, control)
             gathered.add(part)
             report_progress(len(part.answer.table))
-        return gathered.individuals(warn=True)
+        return gathered.individuals(stacklevel + 1)
 
     @classmethod
     def of_table(cls, model: CounterfactualIntervals, X: Table, control: Label | None = None) -> Individuals:
-        """Predict for a data frame, whose other columns are carried through, or for an array."""
+        """Predict for a data frame, whose other columns are carried through, or for an array.
+
+        Warns as `of_batches` does, at the line of the caller's caller.
+        """
         if is_frame(X):
             table = read_table(X)
-            return cls.of_batches(model, [Batch(table, table, 0)], control)
+            return cls.of_batches(model, [Batch(table, table, 0)], control, stacklevel=4)
         array = read_array(X)
         names = [f"column {number}" for number in range(array.shape[1])]
         table = pa.table([pa.array(column.tolist(), from_pandas=True) for column in array.T], names=names)
         gathered = Gathered(model, names)
         gathered.add(answer_part(model, Batch(table, table, 0), model.read(X), control))
-        return replace(gathered.individuals(warn=True), X=array[:MOST_ROWS])
+        return replace(gathered.individuals(4), X=array[:MOST_ROWS])
 
 
 class Gathered:
@@ -116,8 +120,8 @@ class Gathered:
             self.kept.append((*(table.slice(0, rows) for table in tables), new_rows))
         self.held += rows
 
-    def individuals(self, *, warn: bool) -> Individuals:
-        """Return all rows so far; warn, unless that was done elsewhere, if they look unlike the trial's."""
+    def individuals(self, stacklevel: int | None) -> Individuals:
+        """Return all rows so far; warn at that level, unless that was done elsewhere (None), if they look unlike."""
         if not self.held:
             raise ValueError("there are no rows to answer for; give at least one.")
         counted = reduce(add, self.counted)
@@ -127,8 +131,9 @@ class Gathered:
             InfiniteIntervalWarning: None if groups is None else groups.unseen(self.unseen, counted.rows),
         }
         unlike = {category: text for category, text in said.items() if text is not None}
-        for category, text in unlike.items() if warn else ():
-            warnings.warn(text, category, stacklevel=4)
+        if stacklevel is not None:
+            for category, text in unlike.items():
+                warnings.warn(text, category, stacklevel=stacklevel)
         carried, read, found, new_rows = zip(*self.kept, strict=True)
         return Individuals(
             pa.concat_tables(carried),

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
+from sklearn.utils.validation import check_is_fitted
 
 from confide import __version__
 from confide.base.atomic import atomic_write
+from confide.base.validation import names_in
+from confide.data.study import check_study
 from confide.effects.wording import plain
+from confide.model import CounterfactualIntervals
 from confide.report.contents import contents
 from confide.report.evidence import Evidence
 from confide.report.findings import Choice, Findings
@@ -22,10 +27,9 @@ from confide.report.words import Words
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from confide.data.study import Study
-    from confide.model import CounterfactualIntervals
     from confide.predict.batches import Answered
     from confide.typing import Label, Table
 
@@ -119,10 +123,15 @@ def write_report(
     Answered
         The number of rows, and on which side of 0 their effect intervals lie.
     """
+    _check_model(model)
+    if study is not None:
+        check_study(study)
+    if treatment_labels is not None and not isinstance(treatment_labels, Mapping):
+        raise ValueError(f"treatment_labels must be a mapping such as {{1: 'drug'}}, got {treatment_labels!r}.")
     named = {str(label): name for label, name in (treatment_labels or {}).items()}
     words = Words(outcome_label, unit, named, lower_is_better)
     words.check(model)
-    columns = [by] if isinstance(by, str) else list(by)
+    columns = names_in("by", by)
     choice = None if above is None and below is None else Choice(above, below, fdr, under)
     individuals = Individuals.of_table(model, X_new, control)
     findings = Findings.of(model, individuals, study, control=control, by=columns, choice=choice)
@@ -131,6 +140,19 @@ def write_report(
         evidence = Evidence.of(model, study, random_state, methods, by=columns[0] if columns else None)
     write_page(path, model, individuals, findings, evidence, words=words, control=control)
     return individuals.counted
+
+
+def _check_model(model: Any) -> None:
+    """Raise unless a page can be made of the model."""
+    if not isinstance(model, CounterfactualIntervals):
+        raise ValueError(  # noqa: TRY004  (whatever is wrong with an argument is a ValueError here)
+            f"model must be a fitted CounterfactualIntervals, got a {type(model).__name__}; confide.load reads a file."
+        )
+    check_is_fitted(model)
+    if len(model.arms_) < 2:
+        raise ValueError(
+            f"the model has one treatment, {model.control_!r}, and a report compares two or more. Use predict_interval."
+        )
 
 
 def write_page(

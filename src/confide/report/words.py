@@ -36,7 +36,10 @@ class Words:
     lower_is_better: bool = False
 
     def check(self, model: CounterfactualIntervals) -> None:
-        """Raise if there are names for treatments that the model does not have, or two with the same name."""
+        """Raise if a name is no text, there are names for treatments that the model does not have, or two alike."""
+        for what, name in (("outcome_label", self.outcome), ("unit", self.unit), *self.treatments.items()):
+            if not isinstance(name, str):
+                raise ValueError(f"the name given for {what} must be text, got {name!r}.")  # noqa: TRY004
         labels = [str(label) for label in model.arms_]
         for given in self.treatments:
             if given not in labels:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,12 +12,16 @@ from confide.base.validation import examples
 from confide.data.encoding import numbers_in
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     import pyarrow as pa
     from numpy.typing import NDArray
 
     from confide.typing import Floats, Label
+
+
+# Probabilities that were rounded when they were written may be more than 1 together, by so much.
+ROUNDING = 1e-3
 
 
 @dataclass(frozen=True)
@@ -68,7 +73,7 @@ def probabilities_in(table: pa.Table, column: str | None, labels: Sequence[Label
     return found
 
 
-def probabilities_of_both(assignment: Any, pair: tuple[Label, Label], arms: int) -> dict[Label, Any]:
+def probabilities_of_both(assignment: Any, pair: tuple[Label, Label], arms: Sequence[Label]) -> dict[Label, Any]:
     """Return what was given as the probabilities of an effect's two arms, by label.
 
     Parameters
@@ -77,14 +82,22 @@ def probabilities_of_both(assignment: Any, pair: tuple[Label, Label], arms: int)
         Probabilities of the first of the pair, if there are two arms; or a mapping from labels to them.
     pair : (label, label)
         The effect's arms.
-    arms : int
-        How many arms there are.
+    arms : sequence of labels
+        All arms.
     """
-    if assignment is None or hasattr(assignment, "keys"):
-        return dict(assignment or {})
-    if arms != 2:
+    if assignment is None:
+        return {}
+    if isinstance(assignment, Mapping):  # a pandas Series has keys too
+        strange = [label for label in assignment if label not in arms]
+        if strange:
+            raise ValueError(
+                f"assignment has probabilities of {examples(map(repr, strange))}, which is no treatment; "
+                f"there are: {examples(map(repr, arms), 20)}."
+            )
+        return dict(assignment)
+    if len(arms) != 2:
         raise ValueError(
-            f"with {arms} treatments, assignment must be a mapping from {examples(pair)} to their probabilities."
+            f"with {len(arms)} treatments, assignment must be a mapping from {examples(pair)} to their probabilities."
         )
     first = np.asarray(assignment, dtype=np.float64)
     return {pair[0]: first, pair[1]: 1 - first}
@@ -97,4 +110,18 @@ def used_probabilities(assignment: Mapping[Label, Any], carries: Sequence[str]) 
             "assignment was given for new rows, but the model was fitted without it: the trial's treatments had "
             "the same probability for everybody. Leave it out, or fit with assignment=."
         )
+    _check_total(assignment)
     return dict(assignment)
+
+
+def _check_total(assignment: Mapping[Label, Any]) -> None:
+    """Raise if the probabilities of a row's treatments are more than 1 together; each alone is checked by its arm."""
+    try:
+        total = np.sum([np.asarray(each, dtype=np.float64) for each in assignment.values()], axis=0)
+    except (TypeError, ValueError):  # no numbers, or of several lengths
+        return
+    if len(assignment) > 1 and (total > 1 + ROUNDING).any():
+        raise ValueError(
+            f"the probabilities of treatments {examples(map(repr, assignment))} are {np.max(total):g} together for one "
+            "row, and cannot be more than 1. Each is the probability of that treatment."
+        )

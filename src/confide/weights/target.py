@@ -84,19 +84,25 @@ class TargetRatio(BaseEstimator):
 
     @staticmethod
     def _strength(target: Floats, trial: Floats, weight: Floats) -> float:
-        """Return the strength under which held-out rows are likeliest."""
+        """Return the strength under which held-out rows are likeliest: the last before they become less likely."""
         rows, from_target, share = _joined(some_of(target, 0, COMPARED_ROWS), trial, weight)
         scaled = standardised().fit_transform(rows)
-        losses = np.zeros(len(STRENGTHS))
-        for fit, held_out in StratifiedKFold(FOLDS, shuffle=True, random_state=0).split(rows, from_target):
-            learnt_from = scaled[fit], from_target[fit], share[fit]
-            model = _regression(STRENGTHS[0])
-            for place, strength in enumerate(STRENGTHS):
+        folds = [
+            (_regression(STRENGTHS[0]), fit, held_out)
+            for fit, held_out in StratifiedKFold(FOLDS, shuffle=True, random_state=0).split(rows, from_target)
+        ]
+        best, least = STRENGTHS[0], np.inf
+        for strength in STRENGTHS:
+            loss = 0.0
+            for model, fit, held_out in folds:
                 # Each strength begins where the one before it ended.
-                model.set_params(C=strength).fit(*learnt_from)
+                model.set_params(C=strength).fit(scaled[fit], from_target[fit], share[fit])
                 odds = model.decision_function(scaled[held_out])
-                losses[place] += share[held_out] @ np.logaddexp(0, np.where(from_target[held_out], -odds, odds))
-        return STRENGTHS[int(losses.argmin())]
+                loss += share[held_out] @ np.logaddexp(0, np.where(from_target[held_out], -odds, odds))
+            if loss >= least:
+                break
+            best, least = strength, loss
+        return best
 
     def predict(self, X: Floats) -> Floats:
         """Return ŵ(x) of rows, of mean about 1 over the trial."""

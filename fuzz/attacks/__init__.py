@@ -1,0 +1,1 @@
+"""Attacks by hand: named cases, each of which holds or breaks."""

@@ -1,0 +1,1 @@
+"""Designs of studies that nobody tested together: the cases of the attack on the statistical promises."""
