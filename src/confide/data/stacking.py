@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
@@ -12,18 +11,18 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.dataset as ds
 
-from confide.base.validation import examples, suggest
+from confide.base.validation import examples
 from confide.data import kinds
 from confide.data.arrow import is_frame, read_frame, read_table
-from confide.data.encoding import CategoryColumn
-from confide.data.large_table import ALL, Beyond, LargeTable, Scan, TableByBatches
-from confide.data.rest import Reading, Rest
+from confide.data.large_table import Beyond, LargeTable, TableByBatches
+from confide.data.roles import check_marks, check_there, chosen_covariates, declared_categories
+from confide.data.sources import Sources, cut_to_memory, rest_of, scanned
 from confide.data.study import Study
-from confide.data.twins import alike, twins
-from confide.data.values import Look, counted, words_among_numbers, words_for_missing
+from confide.data.twins import twins
+from confide.data.values import counted, words_among_numbers, words_for_missing
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
@@ -99,16 +98,16 @@ def stack(
     marks = {name: str(column) for name, column in (("assignment", assignment), ("cluster", cluster)) if column}
     tables = {name: read_table(table) for name, table in given.items() if table is not large}
     found = {name: large.column_names if table is large else tables[name].column_names for name, table in given.items()}
-    _check_marks(marks, roles, found[names[1]], names[1])
-    _check_there(roles, found)
-    covariates = _covariates(found, [*roles, *marks.values()], covariates)
-    _check_there(covariates, found)
-    declared = _declared(categories, [*covariates, roles[0]])
+    check_marks(marks, roles, found[names[1]], names[1])
+    check_there(roles, found)
+    covariates = chosen_covariates(found, [*roles, *marks.values()], covariates)
+    check_there(covariates, found)
+    declared = declared_categories(categories, [*covariates, roles[0]])
     if large is None:
         sources = Sources(tables)
     else:
         shared = [column for role, column in marks.items() if role == "cluster" and column in found[names[0]]]
-        scan = _scanned(large, tables[names[1]], covariates, roles, declared, shared)
+        scan = scanned(large, tables[names[1]], covariates, roles, declared, shared)
         sources = Sources({names[0]: scan.sample, **tables}, scan)
     _check_clusters(marks.get("cluster"), sources, names[1])
     held = {name: sources.kind(name, category=name in declared) for name in covariates}
@@ -116,7 +115,7 @@ def stack(
     for odd in filter(None, (words_among_numbers(name, sources.columns(name)) for name in undeclared)):
         warnings.warn(odd, stacklevel=2)
     if large is not None:
-        sources = _fitting(large, sources, held)
+        sources = cut_to_memory(large, sources, held)
     joined = pa.table({name: _join(name, sources, kind) for name, kind in held.items()})
     before = sources.rows - len(tables[names[1]])
     return Study(
@@ -132,120 +131,15 @@ def stack(
             sources.scan,
             held,
             _beyond_by_treatment(roles[0], sources, category=roles[0] in declared),
-            _rest(large, sources, covariates, roles, declared),
+            rest_of(large, sources, covariates, roles, declared),
         ),
         **{role: _mark(role, column, tables[names[1]][column], before) for role, column in marks.items()},
     )
 
 
-@dataclass(frozen=True)
-class Sources:
-    """The tables of a study, the trial last; of a large one the sample that is kept, and what all its rows hold."""
-
-    tables: dict[str, pa.Table]
-    scan: Scan | None = None
-
-    @property
-    def rows(self) -> int:
-        """Number of rows of all tables together."""
-        return sum(map(len, self.tables.values()))
-
-    def columns(self, name: str) -> dict[str, pa.ChunkedArray]:
-        """Return a column of each table."""
-        return {where: table[name] for where, table in self.tables.items() if name in table.column_names}
-
-    def values(self, name: str) -> dict[str, pa.ChunkedArray]:
-        """Return a column of each table; of a large one each value of all its rows, once."""
-        columns = self.columns(name)
-        return columns if self.scan is None else {**columns, next(iter(columns)): self.scan.values[name].values}
-
-    def kind(self, name: str, *, category: bool = False, labels: bool = False) -> str:
-        """Return the kind of a column, decided by all rows; that of labels by their values and not by their type."""
-        columns, values = self.columns(name), self.values(name)
-        if labels:
-            values = {where: kinds.plain(column) for where, column in values.items()}
-        elif any(kinds.is_category(column.type) for column in columns.values()):
-            return kinds.CATEGORIES
-        counts = {} if self.scan is None else {next(iter(columns)): self.scan.values[name].counts}
-        return kinds.decide(name, values, category=category, counts=counts)
-
-
 def _of_kind(given: Table, joined: pa.Table) -> Any:
     """Return a table as a frame of the kind of a given one."""
     return nw.from_arrow(joined, backend=read_frame(given).implementation).to_native()
-
-
-def _scanned(
-    large: TableByBatches,
-    trial: pa.Table,
-    covariates: Sequence[str],
-    roles: Sequence[str],
-    declared: set[str],
-    shared: Sequence[str],
-) -> Scan:
-    """Return what one pass over a large table finds, with as many rows as fit if a column is encoded as one."""
-    columns = list(dict.fromkeys([*covariates, *roles, *shared]))
-    types = large.types(columns)
-    counted = {roles[0], *shared, *declared} | {
-        name
-        for name in columns
-        if kinds.is_text(types[name])
-        or kinds.is_category(types[name])
-        or (name in covariates and kinds.decide(name, {"": trial[name]}) == kinds.CATEGORIES)
-    }
-    for name in (name for name in columns if name not in counted):
-        kinds.Written.at(name, pa.chunked_array([], types[name]))  # raises for types that are no kind of value
-    complete = {roles[0]: "treatment", roles[1]: "outcome"}
-    return large.scan(Look(columns, counted, complete), large.most_rows(len(covariates), len(covariates)))
-
-
-def _fitting(large: TableByBatches, sources: Sources, held: Mapping[str, str]) -> Sources:
-    """Return the tables with as many rows of the large one as fit, given how covariates are encoded."""
-    (name, _), trial = sources.tables.items()
-    scan = sources.scan
-    assert scan is not None  # noqa: S101  (there is a large table)
-    width = sum(
-        len(CategoryColumn.of_counts(name, scan.values[name].texts(name)).names) if kind == kinds.CATEGORIES else 1
-        for name, kind in held.items()
-    )
-    scan = scan.cut(large.most_rows(len(held), width))
-    if large.rows is None and len(scan.sample) < scan.rows:
-        warnings.warn(
-            f"{name} has {scan.rows:,} rows; models learn from a uniform sample of {len(scan.sample):,} of them, to "
-            f"keep within {large.memory} of memory. Promises do not depend on it. Give the number of rows, or more "
-            "memory, to change it.",
-            stacklevel=3,
-        )
-    return Sources(dict([(name, scan.sample), trial]), scan)
-
-
-def _rest(
-    large: TableByBatches | None, sources: Sources, covariates: Sequence[str], roles: Sequence[str], declared: set[str]
-) -> Rest | None:
-    """Return the rows beyond the sample, if models are to learn from all of them."""
-    if large is None or sources.scan is None or large.rows != ALL:
-        return None
-    treatment, outcome = roles
-    treated = sources.kind(treatment, category=treatment in declared, labels=True)
-    reading = Reading(tuple(covariates), (treatment, treated), (outcome, sources.kind(outcome)))
-    return large.rest(sources.scan, reading)
-
-
-def _check_marks(marks: dict[str, str], roles: list[str], columns: list[str], trial: str) -> None:
-    """Raise if a column of the trial has two roles, or does not exist."""
-    for role, column in marks.items():
-        if column in roles or list(marks.values()).count(column) > 1:
-            raise ValueError(f"{role} must be a column of its own, got {column!r}, which has another role.")
-        if column not in columns:
-            raise ValueError(f"{trial} has no column {column!r} ({role}); {suggest(column, columns)}")
-
-
-def _check_there(wanted: Sequence[str], found: Mapping[str, list[str]]) -> None:
-    """Raise if a table does not have a column."""
-    for name, columns in found.items():
-        missing = [column for column in wanted if column not in columns]
-        if missing:
-            raise ValueError(f"{name} has no column {examples(missing)}; {suggest(missing[0], columns)}")
 
 
 def _check_clusters(name: str | None, sources: Sources, trial: str) -> None:
@@ -281,18 +175,8 @@ def _read_target(target: Table | str | None, covariates: Sequence[str]) -> Any:
     if not is_frame(target):
         raise ValueError(f"target must be a data frame of covariates or 'observational', got {type(target).__name__}.")
     frame = read_frame(target)
-    missing = [name for name in covariates if name not in frame.columns]
-    if missing:
-        raise ValueError(f"the target has no column {examples(missing)}; {suggest(missing[0], frame.columns)}")
+    check_there(covariates, {"the target": frame.columns})
     return frame.select(list(covariates)).to_native()
-
-
-def _declared(categories: Sequence[str], columns: list[str]) -> set[str]:
-    """Return the columns that were declared categories; raise if there is no column of that name."""
-    declared = {categories} if isinstance(categories, str) else {str(name) for name in categories}
-    for name in sorted(declared - set(columns)):
-        raise ValueError(f"{name!r} is declared a category and is no covariate or treatment; {suggest(name, columns)}")
-    return declared
 
 
 def _outcomes(name: str, sources: Sources) -> NDArray[np.float64]:
@@ -314,36 +198,6 @@ def _check_no_missing_outcome(table: str, name: str, column: pa.ChunkedArray) ->
             f"{missing[0] + 1}). Leave these rows out; if people of the trial are missing because of their outcome, no "
             "promise holds for the others."
         )
-
-
-def _covariates(tables: dict[str, list[str]], roles: list[str], covariates: Any) -> list[str]:
-    """Return the names of the covariates: those chosen, or else those that both tables have."""
-    if covariates is not None:
-        names = [covariates] if isinstance(covariates, str) else [str(name) for name in covariates]
-        taken = [name for name in roles if name in names]
-        if taken:
-            raise ValueError(f"{taken[0]!r} cannot be a covariate: it has another role.")
-    else:
-        columns = {name: [c for c in found if c not in roles] for name, found in tables.items()}
-        first, *others = columns.values()
-        names = [name for name in first if all(name in other for other in others)]
-        for table, found in columns.items():
-            lonely = [name for name in found if name not in names]
-            if lonely:
-                everything = [name for other in columns if other != table for name in tables[other]]
-                pairs = [f"{name!r} beside {twin!r}" for name in lonely for twin in everything if alike(name, twin)]
-                hint = (
-                    f" Names that differ by case, spaces or forms of Unicode only: {examples(pairs)}." if pairs else ""
-                )
-                warnings.warn(
-                    f"left out, because only {table} has them: {examples(lonely)}.{hint} "
-                    "Name the covariates to silence this.",
-                    stacklevel=3,
-                )
-    if not names:
-        listed = "; ".join(f"{name} has {examples(found)}" for name, found in tables.items())
-        raise ValueError(f"there are no covariates: {listed}.")
-    return names
 
 
 def _join(name: str, sources: Sources, kind: str) -> pa.ChunkedArray:

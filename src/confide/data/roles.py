@@ -1,0 +1,67 @@
+"""Which column of a study's tables has which role: names that are given, checked, and covariates that are found."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any
+
+from confide.base.validation import examples, suggest
+from confide.data.twins import alike
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+
+def check_marks(marks: dict[str, str], roles: list[str], columns: list[str], trial: str) -> None:
+    """Raise if a column of the trial has two roles, or does not exist."""
+    for role, column in marks.items():
+        if column in roles or list(marks.values()).count(column) > 1:
+            raise ValueError(f"{role} must be a column of its own, got {column!r}, which has another role.")
+        if column not in columns:
+            raise ValueError(f"{trial} has no column {column!r} ({role}); {suggest(column, columns)}")
+
+
+def check_there(wanted: Sequence[str], found: Mapping[str, list[str]]) -> None:
+    """Raise if a table does not have a column."""
+    for name, columns in found.items():
+        missing = [column for column in wanted if column not in columns]
+        if missing:
+            raise ValueError(f"{name} has no column {examples(missing)}; {suggest(missing[0], columns)}")
+
+
+def declared_categories(categories: Sequence[str], columns: list[str]) -> set[str]:
+    """Return the columns that were declared categories; raise if there is no column of that name."""
+    declared = {categories} if isinstance(categories, str) else {str(name) for name in categories}
+    for name in sorted(declared - set(columns)):
+        raise ValueError(f"{name!r} is declared a category and is no covariate or treatment; {suggest(name, columns)}")
+    return declared
+
+
+def chosen_covariates(tables: dict[str, list[str]], roles: list[str], covariates: Any) -> list[str]:
+    """Return the names of the covariates: those chosen, or else those that both tables have."""
+    if covariates is not None:
+        names = [covariates] if isinstance(covariates, str) else [str(name) for name in covariates]
+        taken = [name for name in roles if name in names]
+        if taken:
+            raise ValueError(f"{taken[0]!r} cannot be a covariate: it has another role.")
+    else:
+        columns = {name: [c for c in found if c not in roles] for name, found in tables.items()}
+        first, *others = columns.values()
+        names = [name for name in first if all(name in other for other in others)]
+        for table, found in columns.items():
+            lonely = [name for name in found if name not in names]
+            if lonely:
+                everything = [name for other in columns if other != table for name in tables[other]]
+                pairs = [f"{name!r} beside {twin!r}" for name in lonely for twin in everything if alike(name, twin)]
+                hint = (
+                    f" Names that differ by case, spaces or forms of Unicode only: {examples(pairs)}." if pairs else ""
+                )
+                warnings.warn(
+                    f"left out, because only {table} has them: {examples(lonely)}.{hint} "
+                    "Name the covariates to silence this.",
+                    stacklevel=3,
+                )
+    if not names:
+        listed = "; ".join(f"{name} has {examples(found)}" for name, found in tables.items())
+        raise ValueError(f"there are no covariates: {listed}.")
+    return names
