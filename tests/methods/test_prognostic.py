@@ -7,7 +7,7 @@ from sklearn.linear_model import LinearRegression
 
 from confide import CounterfactualIntervals, Prognostic, Study, Transfer, TrialAloneWarning, load
 from confide.data.splits import Rows
-from confide.methods.prognostic import EVENNESS, FEW_ROWS, PRICE, SYMMETRY, Candidate
+from confide.methods.candidates import EVENNESS, FEW_ROWS, PRICE, SYMMETRY, Candidate
 from confide.models.prognosis import Prognosis, learn_prognosis
 from decision import assert_covers
 from helpers import arm_rows, study_arrays
@@ -48,7 +48,7 @@ def refitted(arm, trial_X, trial_y, x, candidates, alpha):
     (candidate,) = arm.candidates_
     X = np.vstack([trial_X, x])
     (rows,) = arm._views(X, arm.base_.predict(X))
-    penalty = np.diag(arm._penalty(candidate))
+    penalty = np.diag(candidate.penalty(arm.columns_))
     weighted = rows.features / rows.scale[:, None]
     for y in candidates:
         target = (np.r_[trial_y, y] / arm.unit_ - rows.offset) / rows.scale

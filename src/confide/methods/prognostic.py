@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from itertools import product
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -18,6 +17,7 @@ from confide.conformal.stacked import Rows as Views
 from confide.conformal.stacked import Stack
 from confide.conformal.tangents import ALONE
 from confide.methods.base import ArmEstimator
+from confide.methods.candidates import FEATURES, POWERS, SCALES, TAILS, Candidate, candidates, handicap
 from confide.methods.promise import KEPT_UNDER_CONFOUNDING
 from confide.models.base_model import share_explained
 from confide.models.preprocessing import standardised
@@ -35,20 +35,6 @@ if TYPE_CHECKING:
     from confide.models.scores import Score
     from confide.typing import Booleans, Floats, Level, Places, RandomState, Regressor, Table
 
-FEATURES = ("auto", "slope", "offset", "ridge", "none")
-SCALES = ("auto", "observational", "root", "none")
-TAILS = ("auto", "even", "learnt")
-# The power of σ̂ in which errors are measured.
-POWERS = {"observational": 1.0, "root": 0.5, "none": 0.0}
-# With m trial rows, what learns from covariates has to look narrower than a constant by this factor over m: of several
-# candidates that are alike, the luckiest one in few rows is not the best.
-PRICE = 2.0
-# The root of σ̂ has to look so much narrower than anything else. It is narrower on average than widths that are right
-# for everybody, because it misses those who are hard to predict. Learnt tails have to look narrower too, by less.
-EVENNESS = 1.15
-SYMMETRY = 1.05
-# With fewer trial rows than this a slope with unequal weights, and unequal tails, leave some sets unbounded.
-FEW_ROWS = 20
 # Scaled covariates, and the scaled prognostic score, are cut here: a row with a rare value would have so much leverage
 # that it fits itself, whatever its outcome, and its set would reach far.
 FARTHEST = 4.0
@@ -56,39 +42,6 @@ FARTHEST = 4.0
 SCALING_ROWS = 20_000
 # Of a set with one end, errors on the other side count for so much less.
 FAR = 2.0**20
-# The penalty of ridge on the trial's own covariates, per covariate (scaled); next to none on the slope.
-RIDGE_PENALTY = 1.0
-SLOPE_PENALTY = 1e-3
-
-
-@dataclass(frozen=True)
-class Candidate:
-    """One way to use the large table.
-
-    Attributes
-    ----------
-    features : {"none", "ridge", "offset", "slope"}
-        What the trial's outcomes are regressed on: nothing but a constant; the covariates, by ridge; nothing, after μ̂
-        is subtracted; or μ̂.
-    scale : {"none", "root", "observational"}
-        Whether errors are measured in units of 1, of √σ̂ or of σ̂.
-    tails : {"even", "learnt"}
-        Whether the two tails reach equally far.
-    """
-
-    features: str
-    scale: str = "none"
-    tails: str = "even"
-
-    def __str__(self) -> str:
-        words = {
-            "none": "a constant",
-            "ridge": "ridge on the trial's covariates",
-            "offset": "the prognostic score, centred",
-            "slope": "the prognostic score with a slope",
-        }[self.features]
-        scaled = {"none": "", "root": ", scaled by the root", "observational": ", scaled"}[self.scale]
-        return words + scaled + ", with learnt tails" * (self.tails == "learnt")
 
 
 class Prognostic(ArmEstimator):
@@ -215,15 +168,17 @@ class Prognostic(ArmEstimator):
         # Rows of one cluster are alike: the regression would know a row by the others.
         trial = arm.trial.one_per_cluster(arm.split_seed)
         self.marks_ = None if trial.marks is None else trial.marks.without_clusters()
-        self.candidates_ = self._candidates(len(trial))
+        asked = (self.features, self.scale, self.tails)
+        sized = self.base_.size is not None
+        self.candidates_ = candidates(*asked, rows=len(trial), columns=self.columns_, sized=sized)
         prediction = self._predict_base(trial.X)
         views = self._views(trial.X, prediction)
         slack = self._rounding(trial, prediction)
         self.stacks_ = [
-            Stack.of(rows, trial.y / self.unit_, self._penalty(each), slack)
+            Stack.of(rows, trial.y / self.unit_, each.penalty(self.columns_), slack)
             for each, rows in zip(self.candidates_, views, strict=True)
         ]
-        self.handicaps_ = [self._handicap(each, len(trial)) for each in self.candidates_]
+        self.handicaps_ = [handicap(each, *asked, rows=len(trial)) for each in self.candidates_]
         self._look_back(trial.y / self.unit_, views)
 
     def _scale_covariates(self, rows: Rows, seed: int) -> None:
@@ -239,36 +194,6 @@ class Prognostic(ArmEstimator):
         score = self.base_.model.predict(X)
         spread = float(score.std())
         self.score_line_ = (float(score.mean()), spread if spread > 0 else 1.0)
-
-    def _candidates(self, rows: int) -> list[Candidate]:
-        """Return what is chosen among: it depends on parameters, observational and the number of trial rows only."""
-        few = rows < FEW_ROWS
-        known = ("none",) if self.base_.size is None else ("observational", "root")
-        scales = known if self.scale == "auto" else (self.scale,)
-        tails = (("even",) if few else ("even", "learnt")) if self.tails == "auto" else (self.tails,)
-        if self.features != "auto":
-            return [Candidate(self.features, *kind) for kind in product(scales, tails)]
-        # Two that ignore the observational rows, whatever scale and tails are.
-        found = [Candidate("none"), *([Candidate("ridge")] if self.columns_ else [])]
-        found += [Candidate("offset", *kind) for kind in product(scales, tails)]
-        return found + [Candidate("slope", *kind) for kind in product(("none",) if few else scales, tails)]
-
-    def _handicap(self, candidate: Candidate, rows: int) -> float:
-        """Return the factor of a candidate's estimate, for what is less preferred, given the number of trial rows."""
-        handicap = 1.0
-        if self.features == "auto" and candidate.features != "none":
-            handicap *= 1 + PRICE / max(rows, 1)
-        if self.scale == "auto" and candidate.scale == "root":
-            handicap *= EVENNESS
-        if self.tails == "auto" and candidate.tails == "learnt":
-            handicap *= SYMMETRY
-        return handicap
-
-    def _penalty(self, candidate: Candidate) -> Floats:
-        """Return the penalty of each feature."""
-        if candidate.features == "ridge":
-            return np.concatenate([[0.0], np.full(self.columns_, RIDGE_PENALTY * self.columns_)])
-        return np.array([0.0, SLOPE_PENALTY] if candidate.features == "slope" else [0.0])
 
     def _views(self, X: Floats, prediction: Floats) -> list[Views]:
         """Return rows as each candidate sees them."""
