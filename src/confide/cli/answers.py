@@ -52,7 +52,7 @@ from confide.cli.app import (
     Unit,
     app,
 )
-from confide.cli.clusters import Dask, answered_on, cluster_at, is_folder, tables_on, writes_folder
+from confide.cli.clusters import Dask, cluster_at, is_folder, tables_on, writes_folder
 from confide.cli.config import config_hash, say_changes, use_config, write_config
 from confide.cli.console import (
     check_one_standard_input,
@@ -63,9 +63,9 @@ from confide.cli.console import (
     print_json,
     print_memory,
     print_participants,
-    progress,
     waiting,
 )
+from confide.cli.outputs import answer_on_page, write_answers, write_effects, write_report
 from confide.cli.shared import (
     ForWhom,
     Kept,
@@ -78,12 +78,7 @@ from confide.cli.shared import (
 )
 
 if TYPE_CHECKING:
-    from confide.dask.cluster import Cluster as Workers
-    from confide.data.csv_files import Dialect
-    from confide.data.study import Study
     from confide.model import CounterfactualIntervals
-    from confide.predict.batches import Answered, Part
-    from confide.report import Individuals
 
 
 @app.command(short_help="Fit on two files, answer for a third.")
@@ -185,14 +180,14 @@ def run(
             summary = model.summary()
         answered, individuals = None, None
         if predict is not None:
-            answered, individuals = _answer(
+            answered, individuals = write_answers(
                 model, predict, out, None, dialect, keep=report is not None, workers=workers
             )
-        effects = None if participants is None else _participants(model, study, trial, participants, dialect)
+        effects = None if participants is None else write_effects(model, study, trial, participants, dialect)
         if save is not None:
             model.save(save)
         if report is not None and individuals is not None:
-            _write(report, model, individuals, study, None, seed, replace(page, outcome=outcome_label or outcome))
+            write_report(report, model, individuals, study, None, seed, replace(page, outcome=outcome_label or outcome))
     if as_json:
         record = {"summary": summary, "arms": model.diagnostics_, "answered": answered, "saved": save, "report": report}
         print_json({**record, "participants": effects, "config_hash": analysis, "peak_memory": peak_memory()})
@@ -235,7 +230,7 @@ def predict(
         with waiting("loading"):
             saved = load(model, trusted=trust or [])
             loaded = saved if alpha is None else saved.with_alpha(alpha)
-        answered, _ = _answer(loaded, new, out, control, dialect, workers=workers)
+        answered, _ = write_answers(loaded, new, out, control, dialect, workers=workers)
     if as_json:
         print_json({"answered": answered, "config_hash": loaded.config_hash_})
     else:
@@ -317,7 +312,7 @@ def report(
         with waiting("loading"):
             saved = load(model, trusted=trust or [])
             loaded = saved if alpha is None else saved.with_alpha(alpha)
-        answered = _report(out, loaded, predict, study, control, seed, dialect, page)
+        answered = answer_on_page(out, loaded, predict, study, control, seed, dialect, page)
     if as_json:
         print_json({"answered": answered, "report": out, "config_hash": loaded.config_hash_})
     else:
@@ -362,78 +357,6 @@ def _print_declared(path: str, analysis: str, *, as_json: bool) -> None:
     typer.echo(f"Next: confide run --config {path}")
 
 
-def _report(
-    path: str,
-    model: CounterfactualIntervals,
-    source: str,
-    study: Study | None,
-    control: str | None,
-    seed: int,
-    dialect: Dialect,
-    page: PageOptions,
-) -> Answered:
-    """Write the page on a file's rows, with progress on a terminal; return the counts."""
-    from confide.data.files import read_batches
-    from confide.report import Individuals
-
-    with progress("rows answered", None) as advance:
-        individuals = Individuals.of_batches(model, read_batches(source, dialect), control, source, advance)
-    _write(path, model, individuals, study, control, seed, page)
-    return individuals.counted
-
-
-def _write(
-    path: str,
-    model: CounterfactualIntervals,
-    individuals: Individuals,
-    study: Study | None,
-    control: str | None,
-    seed: int,
-    page: PageOptions,
-) -> None:
-    """Write the page on rows that are answered, with the evidence that a study gives."""
-    from confide.predict.answer import label_of
-    from confide.report import Choice, Evidence, Findings, Words, measured_methods, write_page
-
-    words = Words(page.outcome or "outcome", page.unit or "", page.names, page.lower_is_better)
-    words.check(model)
-    choice = None
-    if page.above is not None or page.below is not None:
-        under = None if page.under is None else label_of(model, page.under)
-        choice = Choice(page.above, page.below, 0.1 if page.fdr is None else page.fdr, under)
-    by = page.by or []
-    with waiting("averages, balance and tipping points"):
-        findings = Findings.of(model, individuals, study, control=control, by=by, choice=choice)
-    evidence = None
-    if study is not None:
-        with progress("methods on held-out rows", len(measured_methods(model))) as advance:
-            evidence = Evidence.of(model, study, seed, report_progress=advance, by=by[0] if by else None)
-    with waiting("writing the report"):
-        write_page(path, model, individuals, findings, evidence, words=words, control=control)
-
-
-def _participants(
-    model: CounterfactualIntervals, study: Study, source: str, out: str, dialect: Dialect
-) -> dict[str, dict[str, int]]:
-    """Write the effects of the trial's people; return, by pair, on which side of 0 their intervals are."""
-    from confide.predict.answer import contrasts
-    from confide.predict.participants import write_participants
-
-    found = write_participants(model, study, source, out, dialect=dialect)
-    counted = {}
-    for treated, control in contrasts(model):
-        name = f"effect_{treated}_vs_{control}"
-        lower, upper = (found[f"{name}_{end}"].drop_null().to_numpy() for end in ("lower", "upper"))
-        above, below = int((lower > 0).sum()), int((upper < 0).sum())
-        counted[f"{treated} vs {control}"] = {
-            "rows": len(lower),
-            "above": above,
-            "below": below,
-            "neither": len(lower) - above - below,
-        }
-    return counted
-
-
 def _numbers(text: str | None) -> list[float] | None:
     """Return the numbers of a list like 0,1."""
     if text is None:
@@ -442,43 +365,3 @@ def _numbers(text: str | None) -> list[float] | None:
         return [float(each) for each in text.split(",")]
     except ValueError as error:
         raise typer.BadParameter(f"{text!r} must be numbers with commas between them, such as 0,1.") from error
-
-
-def _answer(
-    model: CounterfactualIntervals,
-    source: str,
-    out: str,
-    control: str | None,
-    dialect: Dialect,
-    *,
-    keep: bool = False,
-    workers: Workers | None = None,
-) -> tuple[Answered, Individuals | None]:
-    """Write the predictions for a file, with progress on a terminal; return the counts and, to keep, the rows.
-
-    A folder is written by the workers of a cluster.
-    """
-    if workers is not None and is_folder(out):
-        return answered_on(workers, model, source, out, control), None
-    from confide.predict.batches import answer_file, covariates
-
-    gathered = None
-    if keep:
-        from confide.report import Gathered
-
-        gathered = Gathered(model, covariates(model))
-    with progress("rows answered", None) as advance:
-        answered = answer_file(
-            model,
-            source,
-            out,
-            control=control,
-            dialect=dialect,
-            report_progress=advance,
-            keep=_ignore if gathered is None else gathered.add,
-        )
-    return answered, None if gathered is None else gathered.individuals(None)
-
-
-def _ignore(_: Part) -> None:
-    """Keep nothing."""

@@ -96,6 +96,12 @@ def answer_table(
     return pa.table(columns, names=answer_columns(model, control))
 
 
+def count_signs(lower: Floats, upper: Floats) -> dict[str, int]:
+    """Return how many of these intervals are above 0, below 0, and neither."""
+    above, below = int((lower > 0).sum()), int((upper < 0).sum())
+    return {"above": above, "below": below, "neither": len(lower) - above - below}
+
+
 def beside(carried: pa.Schema, model: CounterfactualIntervals, control: Label | None = None) -> pa.Schema:
     """Return the schema of an output: the input's own columns, then the answers; raise if names collide."""
     return with_columns(carried, answer_columns(model, control))

@@ -25,7 +25,7 @@ from confide.data.writing import writing
 from confide.diagnostics.covariate_shift import Look
 from confide.exceptions import InfiniteIntervalWarning, PopulationWarning
 from confide.io.allowed_types import parts
-from confide.predict.answer import Answer, answer, beside, contrasts
+from confide.predict.answer import Answer, answer, beside, contrasts, count_signs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Sequence
@@ -69,9 +69,8 @@ class Answered:
         signs = {}
         for treated, against in pairs:
             name = f"effect_{treated}_vs_{against}"
-            above, below = (found[f"{name}_lower"].to_numpy() > 0).sum(), (found[f"{name}_upper"].to_numpy() < 0).sum()
-            neither = len(found) - above - below
-            signs[str(treated), str(against)] = {"above": int(above), "below": int(below), "neither": int(neither)}
+            lower, upper = found[f"{name}_lower"].to_numpy(), found[f"{name}_upper"].to_numpy()
+            signs[str(treated), str(against)] = count_signs(lower, upper)
         ends = ("lower", "upper") if model.side_ == "both" else (model.side_,)
         outcomes = _count_infinite(found, [f"y_{label}" for label in model.arms_], ends)
         effects = _count_infinite(found, [f"effect_{treated}_vs_{against}" for treated, against in pairs], ends)

@@ -12,7 +12,7 @@ from confide.data.arrow import take_rows
 from confide.data.csv_files import PLAIN, Dialect
 from confide.data.files import read_batches
 from confide.data.writing import writing
-from confide.predict.answer import contrasts, effect_columns, with_columns
+from confide.predict.answer import contrasts, count_signs, effect_columns, with_columns
 
 if TYPE_CHECKING:
     from confide.data.study import Study
@@ -57,8 +57,11 @@ def write_participants(
     *,
     control: Label | None = None,
     dialect: Dialect = PLAIN,
-) -> pa.Table:
-    """Write the trial's file with the effects of its people beside its own columns; return the effects."""
+) -> dict[str, dict[str, int]]:
+    """Write the trial's file with the effects of its people beside its own columns; return their counts, by pair.
+
+    They are the number of people who received one of the two treatments, and on which side of 0 their intervals are.
+    """
     found = participant_table(model, study, control)
     with closing(read_batches(source, dialect)) as batches:
         first = next(batches)
@@ -67,4 +70,9 @@ def write_participants(
             for batch in (first, *batches):
                 effects = found.slice(batch.start, len(batch.carried))
                 sink.write_table(pa.table([*batch.carried.columns, *effects.columns], schema=schema))
-    return found
+    counted = {}
+    for treated, against in contrasts(model, control):
+        ends = (found[f"effect_{treated}_vs_{against}_{end}"] for end in ("lower", "upper"))
+        lower, upper = (each.drop_null().to_numpy() for each in ends)
+        counted[f"{treated} vs {against}"] = {"rows": len(lower), **count_signs(lower, upper)}
+    return counted
