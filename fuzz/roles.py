@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from fuzz.columns import FILES_REFUSED, HOSTILE_TEXT, REFUSED, SAME, SAME_OR_REFUSED, SANE, WARNED, Column
+from fuzz.drawn import FILES_REFUSED, HOSTILE_TEXT, REFUSED, SAME, SAME_OR_REFUSED, SANE, WARNED, Column
 
 if TYPE_CHECKING:
     from collections.abc import Callable

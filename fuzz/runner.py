@@ -30,7 +30,7 @@ ROOT = Path(__file__).parents[1]
 KEPT = ROOT / "build" / "fuzz"
 FUZZERS = ("tables", "commands", "models")
 # The modules that decide what a case is and what comes of it.
-CASES = ("columns", "roles", *FUZZERS, "runner", "verdict")
+CASES = ("drawn", "notations", "columns", "roles", *FUZZERS, "runner", "verdict")
 # Cases that one process runs, one after the other, and that are kept together.
 BLOCK = 100
 # A case that takes longer hangs. It takes far less than a second of one core; the machine may be busy.

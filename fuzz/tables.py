@@ -28,7 +28,8 @@ from confide.data.files import read_file, read_study
 from confide.data.writing import writing
 from confide.predict.answer import answer
 from confide.predict.batches import answer_file
-from fuzz.columns import FILES_REFUSED, REFUSED, SAME, SAME_OR_REFUSED, SANE, TABLES, WARNED, Column, column
+from fuzz.columns import column
+from fuzz.drawn import FILES_REFUSED, REFUSED, SAME, SAME_OR_REFUSED, SANE, TABLES, WARNED, Column
 from fuzz.roles import PLAIN, TRAINED, Labels, Outcomes, declared, labels, names_of, outcomes, sizes_of
 from fuzz.verdict import ANSWERED, DEFECT, Verdict, fault_of_error
 from fuzz.verdict import REFUSED as WAS_REFUSED

@@ -1,4 +1,4 @@
-"""What stands in the cells: words for missing values, codes, booleans, dates, labels; and kinds that differ by file."""
+"""What stands in the cells: words for missing values, codes, booleans, dates; and kinds that differ by file."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import numpy as np
 from fuzz.attacks._bench import (
     check_same,
     clean,
+    every,
     file_of,
     files,
     folder,
@@ -24,14 +25,7 @@ from fuzz.attacks._bench import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from fuzz.attacks._bench import Cases, Columns
-
-
-def treatment_called_none() -> str:
-    """A treatment called none."""
-    return refused(_treatments("none"), says=["'t'", "'none'", "another word"])
 
 
 def category_called_none() -> str:
@@ -45,7 +39,7 @@ def words_for_missing() -> str:
     spellings = ("NA", "null", "None", "n/a", "NaN", "#N/A", "<NA>", "nan", "NULL", "")
 
     def given(spelling: str) -> dict[str, bytes]:
-        return {f"{name}.csv": file_of(_every(name, "x", 9, lambda _: spelling)) for name in ("obs", "trial", "new")}
+        return {f"{name}.csv": file_of(every(name, "x", 9, lambda _: spelling)) for name in ("obs", "trial", "new")}
 
     with folder(given("")):
         ran(words(), 0)
@@ -59,24 +53,24 @@ def words_for_missing() -> str:
 
 def dashes() -> str:
     """A dash in every tenth cell of a column of numbers."""
-    return refused({"obs.csv": file_of(_every("obs", "x", 12, lambda _: "-"))}, says=["'x'", "'-'", "leave them empty"])
+    return refused({"obs.csv": file_of(every("obs", "x", 12, lambda _: "-"))}, says=["'x'", "'-'", "leave them empty"])
 
 
 def many_dashes() -> str:
     """A dash in every fourth cell of a column of numbers: too many to be a mistake."""
-    given = {f"{name}.csv": file_of(_every(name, "x", 4, lambda _: "-")) for name in ("obs", "trial", "new")}
+    given = {f"{name}.csv": file_of(every(name, "x", 4, lambda _: "-")) for name in ("obs", "trial", "new")}
     with folder(given):
         return noted(ran(words(), 0), "'x'", "'-'", "empty")
 
 
 def many_dashes_in_outcomes() -> str:
     """A dash in every fourth outcome."""
-    return refused({"trial.csv": file_of(_every("trial", "y", 4, lambda _: "-"))}, says=["'y'", "'-'"])
+    return refused({"trial.csv": file_of(every("trial", "y", 4, lambda _: "-"))}, says=["'y'", "'-'"])
 
 
 def sentinel() -> str:
     """-999 for missing in one column: a number, as far as anybody can tell."""
-    given = {f"{name}.csv": file_of(_every(name, "x", 9, lambda _: "-999")) for name in ("obs", "trial", "new")}
+    given = {f"{name}.csv": file_of(every(name, "x", 9, lambda _: "-999")) for name in ("obs", "trial", "new")}
     with folder(given):
         ran(words(), 0)
         found = read_answers()
@@ -177,7 +171,7 @@ def dates_as_serial_numbers() -> str:
 
 def impossible_date() -> str:
     """February 30 in a new row."""
-    given = {"new.csv": file_of(_every("new", "day", 6, lambda _: "2024-02-30"))}
+    given = {"new.csv": file_of(every("new", "day", 6, lambda _: "2024-02-30"))}
     return refused(given, says=["'day'", "dates"])
 
 
@@ -200,67 +194,11 @@ def zones_in_one_file() -> str:
     return refused(given, says=["'day'", "not of one kind"])
 
 
-def labels_as_numbers() -> str:
-    """Treatments 0 and 1 in one file, 0.0 and 1.0 in the other."""
-    given = {
-        "obs.csv": file_of(table("obs", t=lambda cell: str(int(cell == "placebo")))),
-        "trial.csv": file_of(table("trial", t=lambda cell: f"{int(cell == 'placebo')}.0")),
-    }
-    same(given, names={"drug": "0", "placebo": "1"})
-    return "1 and 1.0 are one treatment: the answer under the plain names."
-
-
-def labels_as_booleans() -> str:
-    """Treatments 0 and 1 in one file, False and True in the other."""
-    given = {
-        "obs.csv": file_of(table("obs", t=lambda cell: str(int(cell == "placebo")))),
-        "trial.csv": file_of(table("trial", t=lambda cell: str(cell == "placebo"))),
-    }
-    same(given, names={"drug": "False", "placebo": "True"})
-    return "1 and True are one treatment here, and the output says which name it took."
-
-
-def labels_with_zeros() -> str:
-    """Treatments 1 and 2 in one file, 01 and 02 in the other."""
-    label = {"drug": 1, "placebo": 2}
-    given = {
-        "obs.csv": file_of(table("obs", t=lambda cell: str(label[cell]))),
-        "trial.csv": file_of(table("trial", t=lambda cell: f"0{label[cell]}")),
-    }
-    return refused(given, says=["'t'", "not of one kind"])
-
-
-def labels_by_case() -> str:
-    """Drug in one file, drug in the other."""
-    return refused({"obs.csv": file_of(table("obs", t=str.title))}, says=["'Drug' and 'drug'", "write them alike"])
-
-
-def labels_with_spaces() -> str:
-    """Spaces around treatments and categories in one file."""
-    same({"obs.csv": file_of(table("obs", t=lambda cell: f" {cell} ", town=lambda cell: f"\t{cell} "))})
-    return "Spaces around a value are none of it: the answer of the clean files."
-
-
-def labels_in_two_forms() -> str:
-    """A treatment with é as one sign in one file and as two in the other."""
-    given = {
-        "obs.csv": file_of(table("obs", t=lambda cell: cell.replace("o", "é"))),
-        "trial.csv": file_of(table("trial", t=lambda cell: unicodedata.normalize("NFD", cell.replace("o", "é")))),
-    }
-    same(given, names={"placebo": "placebé"})
-    return "One treatment: the answer under the plain name."
-
-
 def categories_in_two_forms() -> str:
     """Café with é as one sign in one file and as two in the other; likewise in the new rows."""
     for name in ("obs", "new"):
         same({f"{name}.csv": file_of(table(name, town=lambda cell: unicodedata.normalize("NFD", cell)))})
     return "One category: the answer of the clean files."
-
-
-def treatment_of_one_table() -> str:
-    """A third treatment that only the observational file has."""
-    return refused({"obs.csv": file_of(_every("obs", "t", 5, lambda _: "surgery"))}, says=["surgery", "trial row"])
 
 
 def unseen_category() -> str:
@@ -331,26 +269,6 @@ def hard_spaces() -> str:
     return "No-break spaces are spaces: the answer of the clean files."
 
 
-def invisible_signs() -> str:
-    """A zero-width space in every treatment of one file."""
-    given = {"obs.csv": file_of(table("obs", t=lambda cell: f"{cell}\u200b"))}
-    return refused(given, says=["treatment"])
-
-
-def _treatments(name: str) -> dict[str, bytes]:
-    return {
-        f"{each}.csv": file_of(table(each, t=lambda cell: name if cell == "drug" else cell))
-        for each in ("obs", "trial")
-    }
-
-
-def _every(name: str, column: str, step: int, change: Callable[[str], str]) -> Columns:
-    """Return a table with one of so many cells of a column changed."""
-    columns = table(name)
-    columns[column] = [change(cell) if place % step == 0 else cell for place, cell in enumerate(columns[column])]
-    return columns
-
-
 def _moments(name: str) -> Columns:
     """Return a table whose days are noon in UTC, written in three zones."""
     ends = ("T12:00:00Z", "T14:00:00+02:00", "T07:00:00-0500")
@@ -364,7 +282,6 @@ def _names() -> tuple[str, str, str]:
 
 
 CASES: Cases = {
-    "a treatment called none": treatment_called_none,
     "a category called none": category_called_none,
     "five spellings of missing": words_for_missing,
     "a dash in some cells of numbers": dashes,
@@ -387,14 +304,7 @@ CASES: Cases = {
     "a date that does not exist": impossible_date,
     "one moment in three time zones": zones,
     "time zones in one file of three": zones_in_one_file,
-    "treatments 1 and 1.0": labels_as_numbers,
-    "treatments 1 and True": labels_as_booleans,
-    "treatments 1 and 01": labels_with_zeros,
-    "treatments that differ by case": labels_by_case,
-    "spaces around treatments and categories": labels_with_spaces,
-    "treatments in two forms of Unicode": labels_in_two_forms,
     "categories in two forms of Unicode": categories_in_two_forms,
-    "a treatment that the trial does not have": treatment_of_one_table,
     "a category that was never seen": unseen_category,
     "the same people in both tables": people_in_both,
     "an identifier that gives the outcome away": identifier_that_leaks,
@@ -403,5 +313,4 @@ CASES: Cases = {
     "the minus sign of typesetters": minus_signs,
     "per cent signs in one file": percents,
     "no-break spaces": hard_spaces,
-    "zero-width spaces in treatments": invisible_signs,
 }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import unicodedata
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,7 +17,6 @@ from fuzz.attacks._bench import (
     file_of,
     files,
     folder,
-    noted,
     notes,
     ran,
     read_answers,
@@ -161,24 +159,10 @@ def quoted_line_breaks() -> str:
     return "Cells with line breaks and quotes are cells: the answer under the plain names."
 
 
-def line_break_in_a_name() -> str:
-    """A column's name with a line break, in all files."""
-    with folder({f"{name}.csv": file_of(_renamed(name, "x", "x\n(cm)")) for name in ("obs", "trial", "new")}):
-        ran(words(), 0)
-        check_same(read_answers())
-    return "The answer of the clean files."
-
-
 def open_quote() -> str:
     """A quote that is opened and never closed."""
     content = files()["trial.csv"].replace(b"Nord", b'"Nord', 1)
     return refused({"trial.csv": content}, says=["trial.csv"])
-
-
-def two_columns_of_one_name() -> str:
-    """The header has x twice."""
-    content = files()["obs.csv"].replace(b"who,x,n,", b"who,x,x,")
-    return refused({"obs.csv": content}, says=["obs.csv", "x"])
 
 
 def trailing_separators() -> str:
@@ -223,63 +207,6 @@ def long_cell() -> str:
         assert b"x" * 100_000 in Path("out.csv").read_bytes()
     assert all(np.isfinite(each).all() for each in found.values())
     return "Answered like a category that was never seen, and the cell is in the output as it was."
-
-
-def order_of_columns() -> str:
-    """The columns are in another order in each file."""
-    turned = {name: dict(reversed(table(name).items())) for name in ("trial", "new")}
-    same({f"{name}.csv": file_of(columns) for name, columns in turned.items()})
-    return "Columns are found by name."
-
-
-def further_columns() -> str:
-    """Each file has a further column of its own."""
-    done = same(
-        {
-            f"{name}.csv": file_of({f"note_{name}": ["a"] * len(table(name)["x"]), **table(name)})
-            for name in ("obs", "trial", "new")
-        }
-    )
-    return noted(done, "left out", "note_obs")
-
-
-def index_columns() -> str:
-    """Every file has the index that pandas writes, without a name."""
-    given = {
-        f"{name}.csv": file_of({"": [str(place) for place in range(len(table(name)["x"]))], **table(name)})
-        for name in ("obs", "trial", "new")
-    }
-    with folder(given):
-        done = ran(words(), 0)
-    seen = noted(done, "different value in every row", "--id")
-    same(given, "--id", "")
-    return f"{seen} With --id '' the answer is that of the clean files."
-
-
-def unnamed_index() -> str:
-    """The index came back from pandas as "Unnamed: 0"."""
-    given = {
-        f"{name}.csv": file_of({"Unnamed: 0": [str(n) for n in range(len(table(name)["x"]))], **table(name)})
-        for name in ("obs", "trial", "new")
-    }
-    with folder(given):
-        seen = noted(ran(words(), 0), "'Unnamed: 0'", "--id")
-    same(given, "--id", "Unnamed: 0")
-    return f"{seen} With --id the answer is that of the clean files."
-
-
-def names_in_two_forms() -> str:
-    """The name of a column has é as one sign in one file and as two in the others."""
-    given = {f"{name}.csv": file_of(_renamed(name, "x", "é")) for name in ("obs", "new")}
-    given["trial.csv"] = file_of(_renamed("trial", "x", unicodedata.normalize("NFD", "é")))
-    with folder(given):
-        return noted(ran(words(), 0), "left out", "differ")
-
-
-def names_with_spaces() -> str:
-    """The names in the trial have spaces around them."""
-    given = {"trial.csv": file_of({f" {name} ": cells for name, cells in table("trial").items()})}
-    return refused(given, says=["trial.csv", "no column t"])
 
 
 def empty_file() -> str:
@@ -370,10 +297,6 @@ def _comma(cell: str) -> str:
     return cell.replace(".", ",")
 
 
-def _renamed(name: str, old: str, new: str) -> dict[str, list[str]]:
-    return {new if column == old else column: cells for column, cells in table(name).items()}
-
-
 CASES: Cases = {
     "a byte order mark": bom,
     "a byte order mark before a quoted header": bom_of_a_quoted_header,
@@ -395,21 +318,13 @@ CASES: Cases = {
     "gzip that is called .csv": gzip_without_its_name,
     "CSV that is called .parquet": parquet_that_is_text,
     "quoted line breaks in categories": quoted_line_breaks,
-    "a line break in a column's name": line_break_in_a_name,
     "a quote that is never closed": open_quote,
-    "two columns of one name": two_columns_of_one_name,
     "a separator at the end of every line, declared": trailing_separators,
     "a separator at the end of every line": trailing_separators_undeclared,
     "a separator at the end of every row, not of the header": trailing_separators_of_rows,
     "a row with a cell less": short_row,
     "a new row with a cell more": long_row_of_new_people,
     "a cell of a hundred thousand characters": long_cell,
-    "another order of columns in each file": order_of_columns,
-    "a further column in each file": further_columns,
-    "an index without a name": index_columns,
-    "an index called Unnamed: 0": unnamed_index,
-    "a column's name in two forms of Unicode": names_in_two_forms,
-    "column names with spaces around them": names_with_spaces,
     "an empty file": empty_file,
     "a header alone": header_alone,
     "a header alone for the new rows": no_new_rows,

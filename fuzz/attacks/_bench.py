@@ -64,6 +64,13 @@ def table(name: str, **changed: Callable[[str], str]) -> Columns:
     return {column: [changed.get(column, str)(cell) for cell in cells] for column, cells in _drawn()[name].items()}
 
 
+def every(name: str, column: str, step: int, change: Callable[[str], str]) -> Columns:
+    """Return a table with one of so many cells of a column changed."""
+    columns = table(name)
+    columns[column] = [change(cell) if place % step == 0 else cell for place, cell in enumerate(columns[column])]
+    return columns
+
+
 def text_of(columns: Columns, separator: str = ",", end: str = "\n", *, quoted: bool = False) -> str:
     """Return a table as CSV."""
     text = io.StringIO(newline="")

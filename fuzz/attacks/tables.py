@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fuzz.attacks import _as_cells, _as_files, _as_frames, _as_paths, _as_spreadsheets
+from fuzz.attacks import _as_cells, _as_columns, _as_files, _as_frames, _as_labels, _as_paths, _as_spreadsheets
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-PARTS = (_as_files, _as_cells, _as_paths, _as_frames, _as_spreadsheets)
+PARTS = (_as_files, _as_columns, _as_cells, _as_labels, _as_paths, _as_frames, _as_spreadsheets)
 CASES: dict[str, Callable[[], str]] = {name: case for part in PARTS for name, case in part.CASES.items()}

@@ -4,7 +4,8 @@ import signal
 
 import pytest
 
-from fuzz.faults import COMMANDS, Bench, Ended, closed_pipes, out_of_memory, read_only_folder, signalled, two_at_once
+from fuzz.fault_bench import COMMANDS, Bench, Ended
+from fuzz.faults import closed_pipes, out_of_memory, read_only_folder, signalled, two_at_once
 
 pytestmark = pytest.mark.slow
 
