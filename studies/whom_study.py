@@ -10,7 +10,8 @@ from joblib import Parallel, delayed
 
 from confide.base.threads import one_thread
 from studies.decision import p_value_below
-from studies.whom import ALPHA, CASES, NEW_ROWS, OBSERVATIONAL, Answered, draw
+from studies.whom import CASES, draw
+from studies.whom_setup import ALPHA, NEW_ROWS, OBSERVATIONAL, Answered
 
 # Level of the one-sided t-tests, for all cells together.
 TEST_LEVEL = 0.01
