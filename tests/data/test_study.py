@@ -1,8 +1,10 @@
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 
-from confide import Study
+from confide import Study, stack
+from weighted_studies import model, study, tables
 
 
 @pytest.mark.parametrize(
@@ -32,3 +34,76 @@ def test_a_study_of_arrays_unpacks():
     X, y, treatment, trial = study
     assert len(study) == len(X) == len(y) == len(treatment) == 2
     assert trial.tolist() == [False, True]
+
+
+class TestStudy:
+    def test_columns_with_a_role_are_no_covariates(self):
+        observational, trial, _ = tables()
+        with pytest.warns(UserWarning, match="site"):
+            found = stack(observational, trial, assignment="p")
+        assert list(found.X.columns) == ["age", "sex"]
+        assert found.carries == ["assignment"]
+        assert np.isnan(found.assignment[~found.trial]).all()
+        np.testing.assert_allclose(found.assignment[found.trial], trial.p)
+
+    @pytest.mark.parametrize("carry", ["assignment", "cluster", "target"])
+    def test_what_it_carries_is_not_lost(self, carry):
+        found = study([carry])
+        with pytest.raises(ValueError, match=f"carries {carry}, which would be lost"):
+            tuple(found)
+        assert found.take(np.arange(len(found))).carries == [carry]
+
+    def test_clusters_are_numbered_in_the_trial(self):
+        found = study(["cluster"])
+        assert (found.cluster[~found.trial] == -1).all()
+        assert len(np.unique(found.cluster[found.trial])) == 20
+
+    def test_a_target_of_any_frame(self):
+        observational, trial, new = tables()
+        found = stack(observational, trial, covariates=["age", "sex"], target=pl.DataFrame(new))
+        assert found.target.columns == ["age", "sex"]
+
+    @pytest.mark.parametrize(
+        ("given", "match"),
+        [
+            ({"assignment": "q"}, r"no column 'q' \(assignment\); there are"),
+            ({"assignment": "t"}, "assignment must be a column of its own"),
+            ({"assignment": "p", "cluster": "p"}, "of its own"),
+            ({"assignment": "town"}, "must hold probabilities, and holds"),
+            ({"target": "trial"}, "or 'observational', got 'trial'"),
+            ({"target": pd.DataFrame({"age": [1.0]})}, "the target has no column sex"),
+            ({"target": np.ones((3, 2))}, "must be a data frame of covariates"),
+            ({"covariates": ["age", "p"], "assignment": "p"}, "'p' cannot be a covariate"),
+        ],
+    )
+    def test_bad_roles(self, given, match):
+        observational, trial, _ = tables()
+        with pytest.raises(ValueError, match=match):
+            stack(observational, trial.assign(town="Öst"), **{"covariates": ["age", "sex"], **given})
+
+    def test_nobody_may_be_certain_of_a_treatment(self):
+        observational, trial, _ = tables()
+        trial = trial.assign(p=np.where(np.arange(len(trial)) == 3, 1.0, trial.p))
+        with pytest.raises(ValueError, match="1 trial rows had a probability of 1"):
+            stack(observational, trial, covariates=["age", "sex"], assignment="p")
+
+    @pytest.mark.parametrize("bad", [0.0, 1.2, -0.1, np.nan])
+    def test_a_probability_that_is_none(self, bad):
+        observational, trial, _ = tables()
+        trial = trial.assign(p=np.where(np.arange(len(trial)) == 3, bad, trial.p))
+        with pytest.raises(ValueError, match="above 0 and at most 1: 1 of 160 are not"):
+            stack(observational, trial, covariates=["age", "sex"], assignment="p")
+
+    def test_a_missing_cluster(self):
+        observational, trial, _ = tables()
+        trial = trial.assign(site=trial.site.astype(object).where(trial.site > 0, None))
+        with pytest.raises(ValueError, match=r"the cluster of .* trial rows is missing"):
+            stack(observational, trial, covariates=["age", "sex"], cluster="site")
+
+    def test_given_twice(self):
+        with pytest.raises(ValueError, match="the study has its own cluster"):
+            model().fit(study(), cluster=[1])
+
+    def test_a_target_without_observational_rows(self):
+        with pytest.raises(ValueError, match="needs observational rows"):
+            Study(np.ones((4, 1)), [1, 2, 3, 4], [0, 0, 1, 1], [True] * 4, target="observational")

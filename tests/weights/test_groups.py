@@ -1,11 +1,15 @@
 """Groups by columns, and by comparisons of a column with a number."""
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 
+from confide import stack
 from confide.data.encoding import kinds_of
+from confide.exceptions import InfiniteIntervalWarning
 from confide.weights.groups import Groups
+from weighted_studies import RANKING, model, study, tables
 
 PEOPLE = pa.table(
     {"age": [30.0, 70.0, 70.5, None, 90.0], "sex": ["f", "m", "f", "m", "f"], "pain > 3": ["a", "b", "a", "b", "a"]}
@@ -58,3 +62,77 @@ def test_no_rows_have_no_codes_and_missing_text_is_a_group():
     some = pa.table({"sex": ["f", None]})
     assert groups("sex", some).names == ("sex = f", "sex = missing")
     assert groups("sex", some).codes(pa.table({"sex": [None, "m", "f"]})).tolist() == [1, -1, 0]
+
+
+@pytest.mark.filterwarnings("ignore::confide.exceptions.InfiniteIntervalWarning")
+class TestGroups:
+    @pytest.mark.parametrize("method", RANKING)
+    def test_an_answer_is_that_of_the_group_s_own_rows(self, method):
+        found, new = study([], trial=300), tables()[2]
+        fitted = model(method, groups="sex").fit(found)
+        assert fitted.groups_.names == ("sex = f", "sex = m")
+        everybody = fitted.predict_interval(new, 1)
+        for sex in ("f", "m"):
+            mine = (new.sex == sex).to_numpy()
+            some = fitted.predict_interval(new[mine], 1)
+            np.testing.assert_allclose(np.asarray(some), np.asarray(everybody)[mine])
+        assert "in each group of sex" in fitted.promise_.whom
+
+    def test_split_by_group_is_the_quantile_within_it(self):
+        found = study([], trial=300)
+        fitted = model("transfer", groups=["sex"]).fit(found)
+        arm = fitted.arms_[1]
+        sex = (found.X.sex[found.trial & (found.treatment == 1)] == "m").to_numpy().astype(int)
+        np.testing.assert_array_equal(arm.marks_.group, sex)
+        scores = np.sort(arm.scores_["both"][sex == 1])
+        rank = int(np.ceil(0.9 * (len(scores) + 1)))
+        man = pd.DataFrame({"age": [0.0], "sex": ["m"]})
+        low, high = fitted.predict_interval(man, 1)[0]
+        assert (high - low) / 2 == pytest.approx(scores[rank - 1])
+
+    def test_points_of_effects_need_no_group(self):
+        fitted, new = model(groups="sex").fit(study([])), tables()[2]
+        np.testing.assert_allclose(fitted.predict_effect(new), fitted.predict(new, 1) - fitted.predict(new, 0))
+
+    def test_an_unseen_group_is_infinite_with_one_warning(self):
+        fitted = model(groups="sex").fit(study([]))
+        strange = pd.DataFrame({"age": [0.0, 0.1], "sex": ["f", "x"]})
+        with pytest.warns(InfiniteIntervalWarning, match="1 of 2 rows belong to groups of sex that the trial does not"):
+            found = fitted.predict_interval(strange, 1)
+        np.testing.assert_array_equal(np.isinf(found.width), [False, True])
+
+    def test_too_few_rows_of_a_group_are_told(self):
+        observational, trial, _ = tables()
+        rare = trial.assign(sex=np.where(np.arange(len(trial)) < 8, "x", trial.sex))
+        with pytest.warns(InfiniteIntervalWarning, match=r"In 1 of 3 groups: group sex = x has \d trial"):
+            model(groups="sex").fit(stack(observational, rare, covariates=["age", "sex"]))
+
+    def test_nested_effects_tell_of_too_few_rows_of_a_group(self):
+        observational, trial, _ = tables(trial=300)
+        rare = trial.assign(sex=np.where(np.arange(len(trial)) < 30, "x", trial.sex))
+        fitted = model("transfer", groups="sex", effect="nested-exact").fit(
+            stack(observational, rare, covariates=["age", "sex"])
+        )
+        assert "Effect intervals: In 1 of 3 groups: group sex = x has" in " ".join(fitted.summary().split())
+
+    def test_columns_are_crossed(self):
+        observational, trial, _ = tables()
+        for each in (observational, trial):
+            each["old"] = each.age > 0
+        fitted = model(groups=["old", "sex"]).fit(stack(observational, trial, covariates=["age", "sex", "old"]))
+        assert fitted.groups_.names[0] == "old = no, sex = f"
+        assert len(fitted.groups_.names) == 4
+
+    def test_columns_of_an_array(self):
+        rng = np.random.default_rng(0)
+        X = np.column_stack([rng.normal(size=200), rng.integers(2, size=200)])
+        fitted = model(groups=1).fit(X, rng.normal(size=200), rng.integers(2, size=200), np.arange(200) > 100)
+        assert fitted.groups_.names == ("x1 = 0", "x1 = 1")
+        assert len(fitted.predict_interval(X, 1)) == 200
+
+
+def test_groups_of_numbers_are_in_their_order():
+    X = np.array([[10.0], [9.0], [2.0], [np.nan]])
+    groups = Groups.of([0], X, np.ones(4, dtype=bool), kinds_of(X))
+    assert groups.names == ("x0 = 2", "x0 = 9", "x0 = 10", "x0 = missing")
+    assert groups.codes(X).tolist() == [2, 1, 0, 3]
