@@ -9,14 +9,16 @@ import warnings
 import zipfile
 from pathlib import Path
 
+import numpy as np
 from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.linear_model import Ridge
 
-from confide import CounterfactualIntervals, load, method
+from confide import CounterfactualIntervals, PopulationWarning, load, method
 from confide.io.model_file import HEADER, MODEL
 from helpers import study_arrays
 
 STUDY = study_arrays(n=120, m=60)
+NEW = np.linspace(-2, 2, 7)[:, None]
 
 
 def fitted(model=None, study=STUDY, **params):
@@ -109,3 +111,21 @@ def listed(*values, kind="tuple"):
 def mapped(**values):
     kinds = listed(*[node("TypeNode", "builtins", "str") for _ in values], kind="list")
     return node("DictNode", "builtins", "dict", content=values, key_types=kinds)
+
+
+def answers(model, X=NEW):
+    """All that a model predicts for X, in bytes."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PopulationWarning)
+        return [(each.dtype.str, each.tobytes()) for each in predictions(model, X)]
+
+
+def predictions(model, X):
+    treatments = model.treatments_.tolist()
+    found = [model.treatments_]
+    for label in treatments:
+        sets = model.predict_set(X, label)
+        found += [model.predict(X, label), np.asarray(model.predict_interval(X, label)), sets.lower, sets.upper]
+    found += [model.predict_effect(X, treatments[1], treatments[0])]
+    found += [np.asarray(model.predict_effect_interval(X, a, b)) for a in treatments for b in treatments if a != b]
+    return found
