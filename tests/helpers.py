@@ -14,6 +14,13 @@ def arm_rows(n=200, m=40, d=2, shift=0.5, seed=0):
     return X, y, trial
 
 
+def arms_study(**params):
+    """A study of one label per arm_rows call, twice."""
+    parts = [arm_rows(seed=seed, **params) for seed in (0, 1)]
+    X, y, trial = (np.concatenate(columns) for columns in zip(*parts, strict=True))
+    return X, y, np.repeat([0, 1], [len(part[1]) for part in parts]), trial
+
+
 def study_arrays(n=400, m=120, d=1, seed=0):
     """The synthetic study as (X, y, treatment, trial)."""
     observational = synthetic(n, d=d, random_state=seed)
