@@ -1,5 +1,14 @@
 """What the tests of plots look at."""
 
+import numpy as np
+
+from confide import Intervals
+from confide.diagnostics import Coverage
+
+LOWER, UPPER = np.array([2.0, -3.0, -1.0, 0.5]), np.array([4.0, -2.0, 1.0, 3.0])
+FOUR = Intervals(LOWER, UPPER)
+ARM = Coverage(treatment=0, n=100, coverage=0.92, low=0.85, high=0.97, width=2.0, infinite=0.0)
+
 
 def drawn(ax):
     """Draw it for real: what cannot be drawn, or warns, fails here."""
@@ -32,3 +41,9 @@ def dots(ax):
         ((_, low), (_, high)) = bar.get_segments()[0]
         found.append((float(x), float(y), low, high))
     return found
+
+
+def line(ax, label):
+    """Return x and y of the line whose label starts so."""
+    (found,) = [each for each in ax.lines if str(each.get_label()).startswith(label)]
+    return tuple(np.asarray(values, dtype=float).tolist() for values in found.get_data())
