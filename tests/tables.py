@@ -7,7 +7,8 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 
 from confide import CounterfactualIntervals, Transfer, stack
-from confide.data.files import read_file
+from confide.data.files import read_batches, read_file
+from confide.data.writing import writing
 from confide.models.preprocessing import ridge_on_splines
 
 
@@ -36,6 +37,18 @@ def people(n, seed, labels=("drug", "placebo"), shift=0.0):
             "y": y,
         }
     )
+
+
+def write(path, table):
+    """Write a table to a file, and return its path as text."""
+    with writing(str(path), table.schema) as sink:
+        sink.write_table(table)
+    return str(path)
+
+
+def carried(path):
+    """Return a file's table as it is copied to an output."""
+    return pa.concat_tables(batch.carried for batch in read_batches(str(path)))
 
 
 def typed(path):

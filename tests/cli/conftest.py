@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from commands import write
 from confide.cli.main import main
-from tables import covariates, fitted_model, people
+from tables import covariates, fitted_model, people, write
 
 
 @pytest.fixture

@@ -10,11 +10,11 @@ import pyarrow as pa
 import pytest
 from sklearn.linear_model import LinearRegression
 
-from commands import QUICK, STUDY, names, write
+from commands import QUICK, STUDY, names
 from confide import METHODS, CounterfactualIntervals, __version__, load, stack
 from confide import compare as held_out
 from confide import demo as story
-from tables import people, typed
+from tables import people, typed, write
 
 
 def test_help_lists_the_commands(confide):

@@ -6,9 +6,9 @@ import distributed
 import pyarrow.dataset as ds
 import pytest
 
-from commands import names, write
+from commands import names
 from confide.cli.clusters import is_folder, with_address
-from tables import covariates, people
+from tables import covariates, people, write
 
 TABLES = ["--observational", "table", "--trial", "trial.csv", "--treatment", "t", "--outcome", "y", "--id", "who"]
 RUN = ["run", *TABLES, "--method", "transfer", "--base", "linear", "--save", "m.confide"]

@@ -6,10 +6,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from commands import STUDY, write
+from commands import STUDY
 from confide.cli.effects_text import effect_lines
 from confide.effects.averages import AverageEffect
-from tables import people, typed
+from tables import people, typed, write
 
 pytestmark = pytest.mark.usefixtures("folder")
 

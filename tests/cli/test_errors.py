@@ -10,9 +10,9 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from commands import CONFIDE, QUICK, STUDY, names, write
+from commands import CONFIDE, QUICK, STUDY, names
 from pages import PROGRESS
-from tables import covariates, people, typed
+from tables import covariates, people, typed, write
 
 
 def change(name, how):

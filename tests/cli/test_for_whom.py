@@ -7,13 +7,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from commands import STUDY, names, write
+from commands import STUDY, names
 from confide import METHODS, CounterfactualIntervals, load
 from confide.compare import compare_on_held_out
 from confide.data import files
 from confide.data.files import read_study
 from confide.report import evidence
-from tables import covariates, people, typed
+from tables import covariates, people, typed, write
 
 FAST = ["--base", "ridge", "--alpha", "0.3"]
 ASKED = [*STUDY, *FAST, "--method", "transfer"]

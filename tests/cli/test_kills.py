@@ -9,8 +9,8 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from commands import CONFIDE, QUICK, STUDY, write
-from tables import typed
+from commands import CONFIDE, QUICK, STUDY
+from tables import typed, write
 
 pytestmark = pytest.mark.slow
 

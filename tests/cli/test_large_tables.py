@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from commands import names, write
-from tables import people
+from commands import names
+from tables import people, write
 
 TABLES = ["--trial", "trial.csv", "--treatment", "t", "--outcome", "y", "--id", "who"]
 RUN = ["run", "--observational", "table", *TABLES, "--method", "transfer", "--base", "linear", "--save", "m.confide"]

@@ -6,11 +6,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from commands import STUDY, write
+from commands import STUDY
 from confide import CounterfactualIntervals
 from confide.data.arrow import take_rows
 from confide.data.files import read_file, read_study
-from tables import people
+from tables import people, write
 
 ASKED = [*STUDY, "--base", "ridge", "--alpha", "0.3", "--method", "transfer"]
 

@@ -7,9 +7,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from commands import STUDY, write
+from commands import STUDY
 from confide import load, select
-from tables import covariates, people, typed
+from tables import covariates, people, typed, write
 
 ASKED = ["--treatment", "drug", "--fdr", "0.4"]
 
