@@ -14,6 +14,8 @@ from confide.models.preprocessing import ridge_on_splines
 from confide.predict.answer import answer
 from tables import covariates, people
 
+PHONE = {"viewport": {"width": 360, "height": 780}, "device_scale_factor": 2, "has_touch": True}
+
 
 def patients(n, seed, labels=("placebo", "drug")):
     """Return people whom the later treatments help the more the older they are, and harm while they are young."""
@@ -127,6 +129,11 @@ class Opened:
             names, *rows = csv.reader(io.StringIO(file.read()))
         columns = {name: [row[place] for row in rows] for place, name in enumerate(names)}
         return columns, started.value.suggested_filename
+
+
+def widths_of(seen):
+    """Return the widths of an opened page and of its window."""
+    return seen.page.evaluate("[document.documentElement.scrollWidth, window.innerWidth]")
 
 
 def numbers(texts):

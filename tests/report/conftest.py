@@ -7,13 +7,16 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import sync_playwright
 
-from report_pages import Opened
+from confide.report import write_report
+from report_pages import Opened, fitted, new_patients, study_of
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 # Rows of strangers are nobody's business: the browser asks no network of its own either.
 QUIET = ["--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"]
 QUIET += ["--disable-component-update", "--disable-sync"]
 SCREENSHOTS = Path(__file__).parents[2] / "test-screenshots"
+# What the page with everything on it is asked.
+ASKED = {"by": ["town", "age > 50"], "above": 4.0, "under": "drug", "fdr": 0.2}
 
 
 @pytest.fixture(scope="module")
@@ -50,3 +53,34 @@ def screenshots():
     """The folder in which a test run keeps its pictures."""
     SCREENSHOTS.mkdir(exist_ok=True)
     return SCREENSHOTS
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("pages")
+
+
+@pytest.fixture(scope="session")
+def new():
+    return new_patients()
+
+
+@pytest.fixture(scope="session")
+def model():
+    return fitted(alpha=0.2)
+
+
+@pytest.fixture(scope="session")
+def whole(tmp_path_factory, model, new):
+    """The page with everything on it."""
+    path = tmp_path_factory.mktemp("whole") / "whole.html"
+    write_report(path, model, new, study=study_of(), methods=["naive", "wcp", "pooled-dr"], **ASKED)
+    return path
+
+
+@pytest.fixture(scope="session")
+def many(tmp_path_factory, model):
+    """The page of 10,000 individuals."""
+    path = tmp_path_factory.mktemp("many") / "many.html"
+    write_report(path, model, new_patients(10_000, 3))
+    return path
