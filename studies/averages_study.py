@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 # Draws per seed: of generated data, and of real data (two seeds are five draws).
 GENERATED, REAL_DRAWS = 50, 2.5
-CASE_ORDER = [*CASES, *dict.fromkeys(name for name, _ in (*REAL, SCHOOLS))]
 # Level of the one-sided binomial tests, for all cells together.
 TEST_LEVEL = 0.01
 

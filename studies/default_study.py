@@ -100,16 +100,15 @@ class Outcome:
         return row | {f"tenth_{place}": share for place, share in enumerate(tenths, 1)}
 
 
-def compare_cell(cell: str, seed: int, names: Sequence[str] | None = None) -> list[dict[str, Any]]:
-    """Return the result of every configuration, or of those named, in one repetition of a cell; equal fits once."""
+def compare_cell(cell: str, seed: int) -> list[dict[str, Any]]:
+    """Return the result of every configuration in one repetition of a cell; equal fits once."""
     rows = []
     for setting in CELLS[cell](seed):
         with sharing_fits(), warnings.catch_warnings():
             warnings.simplefilter("ignore", InfiniteIntervalWarning)  # the table counts them
             warnings.simplefilter("ignore", TrialAloneWarning)
             for name, unfitted in configurations().items():
-                if names is None or name in names:
-                    rows.append(Outcome(cell, name, setting.arm, seed, *ask(unfitted, setting, seed)).row())
+                rows.append(Outcome(cell, name, setting.arm, seed, *ask(unfitted, setting, seed)).row())
     return rows
 
 

@@ -204,10 +204,10 @@ def answered(obs: Any, trial: Any, new: Any, *, categories: Sequence[str] = (), 
     return {name: found[name].to_numpy() for name in found.column_names}
 
 
-def refused_frames(obs: Any, trial: Any, new: Any, *says: str, categories: Sequence[str] = ()) -> str:
+def refused_frames(obs: Any, trial: Any, new: Any, *says: str) -> str:
     """Break unless frames are refused in one line with these words; return the line."""
     try:
-        answered(obs, trial, new, categories=categories)
+        answered(obs, trial, new)
     except ValueError as error:
         line = str(error)
     else:

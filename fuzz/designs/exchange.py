@@ -133,9 +133,9 @@ class Design:
         return inside
 
 
-def calibration_places(rows: int, seed: int = 0, share: float = 0.5) -> NDArray[np.intp]:
-    """Return which of an arm's rows calibrate, of a model with that seed whose method splits them."""
-    return np.sort(split_places(rows, share, spawn_seeds(seed, 3)[0])[1])
+def calibration_places(rows: int) -> NDArray[np.intp]:
+    """Return which of an arm's rows calibrate, of a model with seed 0 whose method splits them in half."""
+    return np.sort(split_places(rows, 0.5, spawn_seeds(0, 3)[0])[1])
 
 
 def assert_same(found: Any, expected: Any, what: str, rtol: float = 1e-9) -> None:

@@ -152,7 +152,7 @@ class Cluster:
 
 
 @contextmanager
-def connected(address: str, timeout: float | None = None) -> Iterator[Cluster]:
+def connected(address: str) -> Iterator[Cluster]:
     """Yield the cluster at an address, or one on this machine ("local"); raise if the scheduler does not answer."""
     if address == LOCAL:
         with (
@@ -165,7 +165,7 @@ def connected(address: str, timeout: float | None = None) -> Iterator[Cluster]:
             ) as local,
             distributed.Client(local) as client,
         ):
-            yield Cluster(client, timeout)
+            yield Cluster(client)
         return
     try:
         client = _client(address)
@@ -175,7 +175,7 @@ def connected(address: str, timeout: float | None = None) -> Iterator[Cluster]:
             "address, such as tcp://10.0.0.1:8786, and that it runs."
         ) from error
     with client:
-        yield Cluster(client, timeout)
+        yield Cluster(client)
 
 
 def _client(address: str) -> distributed.Client:

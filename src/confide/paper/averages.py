@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from statistics import fmean, stdev
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from confide.paper.protocols import reason
 from confide.paper.published import published_figure
@@ -238,8 +238,3 @@ def shown_width(line: Line) -> str:
         return shown(line.width)
     others = "" if math.isinf(line.width.mean) else f"; else {shown(line.width)}"
     return f"∞ ({line.infinite:.0%}{others})"
-
-
-def as_record(line: Line) -> dict[str, Any]:
-    """Return a line as a dict for JSON, with whether it differs from the paper's."""
-    return {**vars(line), "differs": line.differs}

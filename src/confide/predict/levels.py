@@ -104,14 +104,12 @@ def _gives_its_intervals(arm: ArmEstimator, rows: NewRows) -> bool:
     )
 
 
-def offsets_of(
-    model: CounterfactualIntervals, rows: Mapping[Label, NewRows], levels: Iterable[float] = LEVELS
-) -> Offsets:
-    """Return the rows' intervals at these levels and at the model's own, equal to those of `with_alpha`.
+def offsets_of(model: CounterfactualIntervals, rows: Mapping[Label, NewRows]) -> Offsets:
+    """Return the rows' intervals at `LEVELS` and at the model's own, equal to those of `with_alpha`.
 
     Levels that the model does not support are left out (for instance, `PooledDR` needs ``alpha + floor`` below 1).
     """
-    by_level = {level: _at(each) for level, each in _at_levels(model, {*levels, float(model.alpha_)})}
+    by_level = {level: _at(each) for level, each in _at_levels(model, {*LEVELS, float(model.alpha_)})}
     arms = {}
     for number, (label, arm) in enumerate(model.arms_.items()):
         pairs = np.array([each[number] for each in by_level.values()])

@@ -17,10 +17,10 @@ from confide.predict.answer import contrasts, count_signs, effect_columns, with_
 if TYPE_CHECKING:
     from confide.data.study import Study
     from confide.model import CounterfactualIntervals
-    from confide.typing import Floats, Label
+    from confide.typing import Floats
 
 
-def participant_table(model: CounterfactualIntervals, study: Study, control: Label | None = None) -> pa.Table:
+def participant_table(model: CounterfactualIntervals, study: Study) -> pa.Table:
     """Return points and intervals for the effects of the trial's rows, in their order.
 
     Columns are ``effect_<a>_vs_<b>`` and its ends for each treatment a against the control, b. People who received
@@ -29,7 +29,7 @@ def participant_table(model: CounterfactualIntervals, study: Study, control: Lab
     mine = np.flatnonzero(study.trial)
     treatment, y = study.treatment[mine], study.y[mine]
     found: list[Floats] = []
-    for treated, against in contrasts(model, control):
+    for treated, against in contrasts(model):
         known = np.flatnonzero((treatment == treated) | (treatment == against))
         received, outcome = treatment[known], y[known]
         X = take_rows(study.X, mine[known])
@@ -46,7 +46,7 @@ def participant_table(model: CounterfactualIntervals, study: Study, control: Lab
             column = np.full(len(mine), np.nan)
             column[known] = values
             found.append(column)
-    return pa.table([pa.array(each, from_pandas=True) for each in found], names=effect_columns(model, control))
+    return pa.table([pa.array(each, from_pandas=True) for each in found], names=effect_columns(model))
 
 
 def write_participants(
@@ -55,14 +55,13 @@ def write_participants(
     source: str,
     out: str,
     *,
-    control: Label | None = None,
     dialect: Dialect = PLAIN,
 ) -> dict[str, dict[str, int]]:
     """Write the trial's file with the effects of its people beside its own columns; return their counts, by pair.
 
     They are the number of people who received one of the two treatments, and on which side of 0 their intervals are.
     """
-    found = participant_table(model, study, control)
+    found = participant_table(model, study)
     with closing(read_batches(source, dialect)) as batches:
         first = next(batches)
         schema = with_columns(first.carried.schema, found.column_names)
@@ -71,7 +70,7 @@ def write_participants(
                 effects = found.slice(batch.start, len(batch.carried))
                 sink.write_table(pa.table([*batch.carried.columns, *effects.columns], schema=schema))
     counted = {}
-    for treated, against in contrasts(model, control):
+    for treated, against in contrasts(model):
         ends = (found[f"effect_{treated}_vs_{against}_{end}"] for end in ("lower", "upper"))
         lower, upper = (each.drop_null().to_numpy() for each in ends)
         counted[f"{treated} vs {against}"] = {"rows": len(lower), **count_signs(lower, upper)}
