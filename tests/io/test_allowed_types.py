@@ -64,7 +64,7 @@ HOSTILE = range(len(list(touching("x"))))
 
 
 @pytest.mark.parametrize("number", HOSTILE)
-@pytest.mark.parametrize("trusted", [(), ["test_persistence.Halved"]], ids=["plain", "trusting another"])
+@pytest.mark.parametrize("trusted", [(), ["test_model_file.Halved"]], ids=["plain", "trusting another"])
 def test_hostile_types_are_refused_by_name_and_not_run(number, trusted, good, path, tmp_path):
     marker = tmp_path / "marker"
     hostile, named = list(touching(marker))[number]

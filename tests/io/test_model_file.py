@@ -297,16 +297,16 @@ class Halved(Ridge):
         return super().predict(X) / 2
 
 
-sys.modules.setdefault("test_persistence", sys.modules[__name__])
-Halved.__module__ = half.__module__ = "test_persistence"
+sys.modules.setdefault("test_model_file", sys.modules[__name__])
+Halved.__module__ = half.__module__ = "test_model_file"
 
 
 def test_a_type_of_ones_own_is_refused_by_name_and_loaded_with_trust(path):
     model = fitted(CounterfactualIntervals(method("transfer", base=Halved()), random_state=0))
     model.save(path)
-    with pytest.raises(ValueError, match=r"not trusted: test_persistence.Halved\. .* pass trusted=\['test_pers"):
+    with pytest.raises(ValueError, match=r"not trusted: test_model_file.Halved\. .* pass trusted=\['test_model"):
         load(path)
-    assert answers(load(path, trusted=["test_persistence.Halved"])) == answers(model)
+    assert answers(load(path, trusted=["test_model_file.Halved"])) == answers(model)
     assert answers(load(path, trusted=[Halved])) == answers(model)
     with pytest.raises(ValueError, match="trusted must list types"):
         load(path, trusted=[1])
