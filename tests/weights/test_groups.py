@@ -51,8 +51,10 @@ def test_a_column_of_that_name_comes_first():
 def test_categories_are_not_compared_and_unknown_columns_are_named():
     with pytest.raises(ValueError, match="'sex > 3' compares 'sex' with a number, and it holds categories"):
         groups("sex > 3")
-    with pytest.raises(ValueError, match="groups must be covariates, got 'weight > 3'"):
+    with pytest.raises(ValueError, match=r"groups must be covariates, got 'weight > 3'; there are: .* 'age > 70'"):
         groups("weight > 3")
+    with pytest.raises(ValueError, match="got 'Age >= 70'; did you mean age"):
+        groups("Age >= 70")
     with pytest.raises(ValueError, match="the group column 'age > 70' is missing"):
         groups("age > 70").codes(pa.table({"sex": ["f"]}))
 
@@ -104,7 +106,7 @@ class TestGroups:
     def test_too_few_rows_of_a_group_are_told(self):
         observational, trial, _ = tables()
         rare = trial.assign(sex=np.where(np.arange(len(trial)) < 8, "x", trial.sex))
-        with pytest.warns(InfiniteIntervalWarning, match=r"In 1 of 3 groups: group sex = x has \d trial"):
+        with pytest.warns(InfiniteIntervalWarning, match=r"in 1 of 3 groups: group sex = x has \d trial"):
             model(groups="sex").fit(stack(observational, rare, covariates=["age", "sex"]))
 
     def test_nested_effects_tell_of_too_few_rows_of_a_group(self):
@@ -113,7 +115,7 @@ class TestGroups:
         fitted = model("transfer", groups="sex", effect="nested-exact").fit(
             stack(observational, rare, covariates=["age", "sex"])
         )
-        assert "Effect intervals: In 1 of 3 groups: group sex = x has" in " ".join(fitted.summary().split())
+        assert "Effect intervals: in 1 of 3 groups: group sex = x has" in " ".join(fitted.summary().split())
 
     def test_columns_are_crossed(self):
         observational, trial, _ = tables()

@@ -34,9 +34,10 @@ def all_or_nothing(estimator: Any) -> Iterator[None]:
 
 
 def suggest(name: Any, known: Iterable[Any]) -> str:
-    """Return "did you mean …?" for the nearest known names, or the whole list if none is near."""
+    """Return "did you mean …?" for the names that differ by case only, else the nearest ones, or the whole list."""
     names = [str(each) for each in known]
-    near = get_close_matches(str(name), names, n=3)
+    same = [each for each in names if each.casefold() == str(name).casefold()]
+    near = same or get_close_matches(str(name), names, n=3)
     return f"did you mean {examples(near)}?" if near else f"there are: {examples(names, 20)}."
 
 

@@ -30,7 +30,8 @@ TOLERANCE = 1e-12
 def check_alpha(alpha: Level, name: str = "alpha") -> Fraction:
     """Return alpha as the decimal that was typed: 0.3 is 3/10, not the binary float beside it."""
     if not isinstance(alpha, Real) or not 0 < float(alpha) < 1:
-        raise ValueError(f"{name} must lie strictly between 0 and 1, got {alpha!r}.")
+        remedy = " For 90 % intervals give 0.1." if name == "alpha" else ""
+        raise ValueError(f"{name} must lie strictly between 0 and 1, got {alpha!r}.{remedy}")
     return Fraction(str(alpha))
 
 

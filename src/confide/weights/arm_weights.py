@@ -94,7 +94,7 @@ class ArmWeights:
         short = [text for group in groups if (text := self._short(marks, group, alpha))]
         if not short:
             return None
-        some = "" if len(short) == len(groups) else f"In {len(short)} of {len(groups)} groups: "
+        some = "" if len(short) == len(groups) else f"in {len(short)} of {len(groups)} groups: "
         return f"{some}{'; '.join(short)}. There, intervals are {reach}. Use a larger alpha or more trial rows."
 
     def _short(self, marks: Marks, group: int | None, alpha: Level) -> str | None:

@@ -76,13 +76,18 @@ class Groups:
         unknown = [name for name in names if _column(name, table) not in table.column_names]
         if unknown or not names:
             shown = repr(unknown[0]) if unknown else "an empty list"
-            raise ValueError(f"groups must be covariates, got {shown}; {suggest(shown, table.column_names)}")
+            meant = _column(unknown[0], table) if unknown else ""
+            raise ValueError(
+                f"groups must be covariates, got {shown}; {suggest(meant, table.column_names)} One that holds numbers "
+                "can be compared with a number, as in 'age > 70'."
+            )
         held = tuple(kinds_of[_column(name, table)] for name in names)
         cells = sorted(set(_cells(table.filter(trial), names, held)[0]), key=_in_order)
         if len(cells) > MOST_CELLS:
             raise ValueError(
                 f"groups={examples(names)} make {len(cells)} groups of the trial's rows, and at most {MOST_CELLS} are "
-                "allowed: each needs trial rows of its own. Cut numbers into classes, or name fewer columns."
+                "allowed: each needs trial rows of its own. Compare numbers with one of them, as in 'age > 70', or "
+                "name fewer columns."
             )
         return cls(names, held, tuple(cells))
 
