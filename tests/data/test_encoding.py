@@ -119,8 +119,9 @@ def test_dates_that_came_as_text_are_dates():
     np.testing.assert_array_equal(encoder.transform(written)[:, 0], [DAY, NAN, DAY + 2])
     real = pa.table({"visit": [dt.date(2024, 1, 2)], "code": ["x"]})
     assert encoder.transform(real)[0, 0] == DAY + 1
-    with pytest.raises(ValueError, match=r"'visit' holds dates, and a cell is not one of them: .*soon"):
-        encoder.transform(pa.table({"visit": ["soon"], "code": ["x"]}))
+    told = "column 'visit' holds dates, and '31/01/2024' is not one of them. Write it like 2024-01-31, or leave"
+    with pytest.raises(ValueError, match=told):
+        encoder.transform(pa.table({"visit": ["2024-01-31", None, "31/01/2024"], "code": ["x"] * 3}))
 
 
 def test_lists_of_numbers_and_text():

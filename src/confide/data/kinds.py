@@ -61,6 +61,7 @@ DATE = r"^\d{4}-\d{2}-\d{2}([T ]\d{2}(:?\d{2}(:?\d{2}(\.\d+)?)?)?)?$"
 INSTANT = r"^\d{4}-\d{2}-\d{2}[T ]\d{2}(:?\d{2}(:?\d{2}(\.\d+)?)?)? ?(Z|[+-]\d{2}:?(\d{2})?)$"
 TIME = r"^\d{2}:\d{2}(:\d{2}(\.\d+)?)?$"
 PATTERNS = {NUMBERS: NUMBER, BOOLEANS: BOOLEAN, DATES: DATE, INSTANTS: INSTANT, TIMES: TIME}
+WRITTEN_LIKE = {DATES: "2024-01-31", INSTANTS: "2024-01-31T10:30:00Z", TIMES: "10:30"}
 OTHER_DATE = r"^\d{1,4}[./-]\d{1,2}[./-]\d{1,4}\.?([T ,].*)?$"
 
 
@@ -320,19 +321,35 @@ def _read_text(name: str, text: pa.ChunkedArray, kind: str) -> pa.ChunkedArray:
 
 
 def _read_temporal(name: str, text: pa.ChunkedArray, kind: str) -> pa.ChunkedArray:
-    first_day = pc.binary_join_element_wise(pa.scalar("1970-01-01", text.type), text, pa.scalar(" ", text.type))
+    if kind not in WRITTEN_LIKE:
+        raise ValueError(f"column {name!r} held {kind} when fitted and holds text now; convert it.")
     try:
-        if kind == TIMES:
-            return first_day.cast(pa.timestamp("us")).cast(pa.time64("us"))
-        if kind in (DATES, INSTANTS):
-            zone = "UTC" if kind == INSTANTS else None
-            try:
-                return text.cast(pa.timestamp("us", zone))
-            except pa.ArrowException:
-                return text.cast(pa.timestamp("ns", zone))
+        return _cast_temporal(text, kind)
     except pa.ArrowException as error:
-        raise ValueError(f"column {name!r} holds {kind}, and a cell is not one of them: {error}.") from error
-    raise ValueError(f"column {name!r} held {kind} when fitted and holds text now; convert it.")
+        cell = next(cell for cell in text.unique() if not _is_temporal(cell, kind)).as_py()
+        raise ValueError(
+            f"column {name!r} holds {kind}, and {short(repr(cell))} is not one of them. Write it like "
+            f"{WRITTEN_LIKE[kind]}, or leave the cell empty."
+        ) from error
+
+
+def _cast_temporal(text: pa.ChunkedArray, kind: str) -> pa.ChunkedArray:
+    if kind == TIMES:
+        first_day = pc.binary_join_element_wise(pa.scalar("1970-01-01", text.type), text, pa.scalar(" ", text.type))
+        return first_day.cast(pa.timestamp("us")).cast(pa.time64("us"))
+    zone = "UTC" if kind == INSTANTS else None
+    try:
+        return text.cast(pa.timestamp("us", zone))
+    except pa.ArrowException:
+        return text.cast(pa.timestamp("ns", zone))
+
+
+def _is_temporal(cell: pa.Scalar, kind: str) -> bool:
+    try:
+        _cast_temporal(pa.chunked_array([pa.array([cell])]), kind)
+    except pa.ArrowException:
+        return False
+    return True
 
 
 def _kind_of_type(name: str, column: pa.ChunkedArray) -> str:
