@@ -76,6 +76,16 @@ BAD = {
         "trial.csv has no outcome 'y' in 40 of 80 rows (such as row 1)",
     ),
     "unknown option": (None, [*RUN, "--methd", "naive"], ("No such option", "--methd")),
+    "option of other commands": (
+        None,
+        ["effects", *STUDY, "--target", "observational"],
+        "effects has no option --target; it is one of run, report, compare, diagnose.",
+    ),
+    "treatments of other names": (
+        lambda: write("trial.csv", people(80, 3, ["drug 5mg", "placebo"])),
+        RUN,
+        "trial drug 5mg, placebo. Write each treatment alike in both tables.",
+    ),
     "unknown command": (None, ["runn"], "No such command 'runn'"),
     "unknown method": (None, [*RUN, "--method", "pooled-rd"], "did you mean pooled-dr"),
     "missing option": (None, ["run", "--trial", "trial.csv"], "Missing option '--observational'"),

@@ -44,6 +44,7 @@ class TestTarget:
         said = " ".join(fitted.summary().split())
         assert "The target differs from the trial most by age: +" in said
         assert "of the target's people there are too few people like them in the trial" in said
+        assert "infinite. If that covariate does not matter for the outcome, leave it out." in said
 
 
 def test_a_target_like_the_trial_gets_weights_near_1_though_categories_are_rare():

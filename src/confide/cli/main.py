@@ -34,7 +34,7 @@ def main() -> None:
     except KeyboardInterrupt:  # before typer could hear it
         _fail("interrupted.", INTERRUPTED)
     except UsageError as error:
-        _fail(error.format_message())
+        _fail(_usage(error))
     except BrokenPipeError:  # the reader of the output has closed it
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
@@ -43,6 +43,16 @@ def main() -> None:
     if status == INTERRUPTED:
         _fail("interrupted.", INTERRUPTED)
     sys.exit(status or 0)
+
+
+def _usage(error: typer.BadParameter) -> str:
+    """Return the message of a usage error; of an option that other commands have, which these are."""
+    option = getattr(error, "option_name", None)
+    commands = typer.main.get_group(app).commands
+    having = [name for name, each in commands.items() if any(option in param.opts for param in each.params)]
+    if not having or error.ctx is None:
+        return error.format_message()
+    return f"{error.ctx.info_name} has no option {option}; it is one of {', '.join(having)}."
 
 
 def _message(error: Exception) -> str:

@@ -227,12 +227,13 @@ def on_target(records: Sequence[ArmDiagnostics], shift: tuple[str, float] | None
     if shift is None:
         return []
     sizes = ", ".join(f"{record.treatment} {record.effective_size:.0f} of {record.calibration}" for record in records)
-    infinite = max(record.infinite for record in records)
+    infinite = f"{max(record.infinite for record in records):.0%}"
+    remedy = "" if infinite == "0%" else " If that covariate does not matter for the outcome, leave it out."
     return [
         (
             f"The target differs from the trial most by {shift[0]}: {shift[1]:+.1f} standard deviations. Calibration "
-            f"rows worth as many of equal weight: {sizes}. For {infinite:.0%} of the target's people there are too few "
-            "people like them in the trial, and their intervals are infinite."
+            f"rows worth as many of equal weight: {sizes}. For {infinite} of the target's people there are too few "
+            f"people like them in the trial, and their intervals are infinite.{remedy}"
         )
     ]
 

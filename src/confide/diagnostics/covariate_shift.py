@@ -119,7 +119,8 @@ class Population:
             return None
         return (
             f"new rows look unlike the trial's; {'; '.join(found)}. Every promise is for rows from the trial's "
-            "population: do not rely on it for these, or ask about rows like the trial's."
+            "population: do not rely on it for these. Ask about rows like the trial's, or fit with a target (target=, "
+            "--target)."
         )
 
 

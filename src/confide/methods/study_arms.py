@@ -128,8 +128,11 @@ def _naming(label: Label, study: Study) -> Iterator[None]:
     except ValueError as error:
         kind = RefusalError if isinstance(error, RefusalError) else ValueError
         tables = {"observational": ~study.trial, "trial": study.trial}
-        found = "; ".join(f"{name} {examples(np.unique(study.treatment[rows]))}" for name, rows in tables.items())
-        raise kind(f"treatment {short(label)}: {error} Treatments by table: {found}.") from error
+        labels = {name: np.unique(study.treatment[rows]).tolist() for name, rows in tables.items()}
+        found = "; ".join(f"{name} {examples(those)}" for name, those in labels.items())
+        large, small = map(set, labels.values())
+        remedy = " Write each treatment alike in both tables." if large - small and small - large else ""
+        raise kind(f"treatment {short(label)}: {error} Treatments by table: {found}.{remedy}") from error
 
 
 def check_gamma(gamma: Any) -> Fraction:
