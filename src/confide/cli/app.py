@@ -68,7 +68,7 @@ ConformityScore = Annotated[
 Control = Annotated[
     str | None,
     typer.Option(
-        help="Treatment that the others are compared with; by default the model's own, else the first in order."
+        help="Treatment that the others are compared with; by default that of a saved model, else the first in order."
     ),
 ]
 Alpha = Annotated[float, typer.Option(help="Miscoverage level: 0.1 for 90 % intervals.")]
@@ -108,7 +108,8 @@ TreatmentLabel = Annotated[
 By = Annotated[
     list[str] | None,
     typer.Option(
-        help="In the report average effects also by this covariate, or by a comparison such as 'age > 70'; repeatable."
+        help="In the report average effects also by this covariate, or by a comparison such as 'age > 70'; "
+        "repeatable, each by itself."
     ),
 ]
 Above = Annotated[
