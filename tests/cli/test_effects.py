@@ -31,6 +31,16 @@ def test_a_table_and_what_it_means(confide):
     assert table["rows_treated"].to_numpy()[0] + table["rows_control"].to_numpy()[0] == table["n"].to_numpy()[0] == 80
 
 
+def test_a_title_may_be_wider_than_the_table(confide):
+    labels = ("the drug", "the usual care")
+    for name, table in (("obs", people(240, 0, labels)), ("trial", people(80, 1, labels))):
+        write(f"{name}.csv", table)
+    _, out, _ = confide(*COMMAND, "--control", labels[1])
+    title, *table = out.splitlines()
+    assert title.strip() == "Average effect of t = the drug against the usual care, with 95 % intervals"
+    assert len(title.strip()) > len(table[1].strip())
+
+
 def test_json_has_the_same_numbers(confide):
     status, out, _ = confide(*COMMAND, "--json", "--out", "effects.csv", "--alpha", "0.2")
     (found,) = json.loads(out)

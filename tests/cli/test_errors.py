@@ -45,7 +45,7 @@ BAD = {
     "extension": (
         None,
         ["run", *STUDY, "--trial", "trial.xlsx", *RUN[-2:]],
-        "trial.xlsx: the extension must be one of",
+        ("trial.xlsx: the extension must be one of", "Spreadsheet programs read and write .csv."),
     ),
     "treatment column": (None, [*RUN, "--treatment", "agee"], "no column agee; did you mean age?"),
     "outcome column": (None, [*RUN, "--outcome", "yy"], "no column yy; did you mean y?"),

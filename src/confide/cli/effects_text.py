@@ -6,6 +6,7 @@ from math import isfinite, isnan
 from typing import TYPE_CHECKING
 
 from rich.box import SIMPLE
+from rich.console import Group
 from rich.markup import escape
 from rich.table import Table
 
@@ -16,14 +17,14 @@ if TYPE_CHECKING:
     from confide.effects.averages import AverageEffect
 
 
-def effect_table(records: list[AverageEffect], treatment: str) -> Table:
-    """Return the average effect of each group, with the large table and without."""
+def effect_table(records: list[AverageEffect], treatment: str) -> Group:
+    """Return the average effect of each group, with the large table and without, below a title as wide as it needs."""
     first = records[0]
     title = (
         f"Average effect of {escape(f'{treatment} = {first.treated}')} against {escape(str(first.control))}, "
         f"with {percent(1 - first.alpha)} intervals"
     )
-    table = Table(title=title, title_justify="left", box=SIMPLE, pad_edge=False, padding=(0, 0, 0, 1))
+    table = Table(box=SIMPLE, pad_edge=False, padding=(0, 0, 0, 1))
     table.add_column("group")
     for name in ("rows", "effect", "interval", "trial alone", "narrower by"):
         table.add_column(name, justify="right", no_wrap=True)
@@ -36,7 +37,7 @@ def effect_table(records: list[AverageEffect], treatment: str) -> Table:
             _span(record.unadjusted_low, record.unadjusted_high),
             "" if isnan(record.share_of_width) else f"{100 * (1 - record.share_of_width):.0f} %",
         )
-    return table
+    return Group(f"[italic]{title}[/]", table)
 
 
 def effect_lines(records: list[AverageEffect], treatment: str, outcome: str) -> list[str]:

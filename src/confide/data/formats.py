@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 STANDARD = "-"
 EXTENSIONS = {".csv": "csv", ".parquet": "parquet", ".arrow": "arrow", ".feather": "arrow"}
+SPREADSHEETS = (".xlsx", ".xls", ".ods")
 
 
 def format_of(path: str) -> str:
@@ -30,7 +31,8 @@ def format_of(path: str) -> str:
     name = path.lower().removesuffix(".gz")
     kind = EXTENSIONS.get(Path(name).suffix)
     if kind is None or (kind != "csv" and name != path.lower()):
-        raise ValueError(f"{path}: the extension must be one of {', '.join(EXTENSIONS)} (or .csv.gz).")
+        remedy = " Spreadsheet programs read and write .csv." if Path(name).suffix in SPREADSHEETS else ""
+        raise ValueError(f"{path}: the extension must be one of {', '.join(EXTENSIONS)} (or .csv.gz).{remedy}")
     return kind
 
 
