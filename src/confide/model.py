@@ -500,8 +500,8 @@ class CounterfactualIntervals(Labelled, BaseEstimator):
         self.__dict__.pop("diagnostics_", None)
         self.__dict__.pop("randomisation_", None)
         self.samples_ = make_once(sampled_arms, self.encoder_, study, self.encoder != "auto", self.sample_seed_)
-        known = encoded[study.trial] if self.target_ is None else self.target_
-        self.population_ = make_once(Population.encoded_by, self.encoder_, known, self.sample_seed_)
+        known, whose = (encoded[study.trial], "trial") if self.target_ is None else (self.target_, "target")
+        self.population_ = make_once(Population.encoded_by, self.encoder_, known, self.sample_seed_, whose)
         rng = np.random.default_rng(self.sample_seed_)
         self.trial_ = sampled_trial(encoded, study, rng)
         asked = sampled_people(study, rng)

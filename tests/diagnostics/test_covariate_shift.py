@@ -278,3 +278,13 @@ def test_a_look_counts_as_one_sees_it():
     assert look.ends[:, 0].tolist() == [-1, 20]
     missing = population(np.append(np.arange(20.0), np.nan)[:, None])
     assert missing.look(np.array([[1e9], [np.nan]])).beyond[:, 0].tolist() == [0, 0]
+
+
+def test_with_a_target_rows_are_compared_with_its_people():
+    rng = np.random.default_rng(0)
+    target = Population.of(rng.normal(5, 1, size=(400, 1)), ["age"], seed=0, whose="target")
+    assert target.unlike(rng.normal(5, 1, size=(300, 1))) is None
+    said = target.unlike(rng.normal(0, 1, size=(300, 1)))
+    assert said.startswith("new rows look unlike the target's; outside the target's range: age")
+    assert "Every promise is for rows from the target's population" in said
+    assert said.endswith("or fit with another target (target=, --target).")

@@ -336,7 +336,8 @@ def _check_asked(
     if report is not None and predict is None:
         raise typer.BadParameter("--report needs --predict: there are no rows to show.")
     if page.given and report is None:
-        raise typer.BadParameter(f"{page.given[0]} is for a report: give --report.")
+        instead = " Without a page, confide effects has average effects by group." if page.by else ""
+        raise typer.BadParameter(f"{page.given[0]} is for a report: give --report.{instead}")
 
 
 def _print_written(model: CounterfactualIntervals, report: str | None, save: str | None, screen: Any) -> None:

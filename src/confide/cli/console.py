@@ -96,6 +96,8 @@ def print_answered(answered: Any, out: str, screen: Any) -> None:
         )
     if any(sides["above"] or sides["below"] for sides in answered.signs.values()):
         typer.echo("The promise is for all rows together, not for those picked by their intervals.", file=screen)
+    elif any(sides["neither"] for sides in answered.signs.values()):
+        typer.echo("One person's effect is hard to know; confide effects has the average effect.", file=screen)
 
 
 def print_hash(model: Any, screen: Any, saved: Any = None) -> None:

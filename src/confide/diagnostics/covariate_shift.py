@@ -62,21 +62,24 @@ class Population:
         Name of each column.
     columns : (rows, columns) array
         The trial's values. Each column is sorted in increasing order, with missing values as +∞.
+    whose : {"trial", "target"}
+        Whose covariates these are: with a target the promises are for its people, and the checks are against them.
     """
 
     names: tuple[str, ...]
     columns: NDArray[np.float64]
+    whose: str = "trial"
 
     @classmethod
-    def of(cls, X: NDArray[np.float64], names: Any, seed: int) -> Population:
+    def of(cls, X: NDArray[np.float64], names: Any, seed: int, whose: str = "trial") -> Population:
         """Return the reference sample: at most TRIAL_ROWS rows of the trial's covariates, drawn at random."""
         chosen = np.random.default_rng(seed).permutation(len(X))[:TRIAL_ROWS]
-        return cls(tuple(str(name) for name in names), np.sort(_missing_last(X[chosen]), axis=0))
+        return cls(tuple(str(name) for name in names), np.sort(_missing_last(X[chosen]), axis=0), whose)
 
     @classmethod
-    def encoded_by(cls, encoder: Any, X: NDArray[np.float64], seed: int) -> Population:
+    def encoded_by(cls, encoder: Any, X: NDArray[np.float64], seed: int, whose: str) -> Population:
         """Return the reference sample of rows that an encoder made."""
-        return cls.of(X, encoded_names(encoder, X.shape[1]), seed)
+        return cls.of(X, encoded_names(encoder, X.shape[1]), seed, whose)
 
     def unlike(self, X: NDArray[np.float64]) -> str | None:
         """Return a sentence on how the new rows differ from the trial's; None if no check finds a difference."""
@@ -113,14 +116,15 @@ class Population:
                 outside.append(f"{name} ({int(counts.sum())} of {look.rows} rows)")
             elif _same_distribution(trial, sample) < level:
                 shifted.append(name)
-        found = [f"outside the trial's range: {examples(outside)}"] * bool(outside)
-        found += [f"distributed differently than in the trial: {examples(shifted)}"] * bool(shifted)
+        found = [f"outside the {self.whose}'s range: {examples(outside)}"] * bool(outside)
+        found += [f"distributed differently than in the {self.whose}: {examples(shifted)}"] * bool(shifted)
         if not found:
             return None
+        other = "with a target" if self.whose == "trial" else "with another target"
         return (
-            f"new rows look unlike the trial's; {'; '.join(found)}. Every promise is for rows from the trial's "
-            "population: do not rely on it for these. Ask about rows like the trial's, or fit with a target (target=, "
-            "--target)."
+            f"new rows look unlike the {self.whose}'s; {'; '.join(found)}. Every promise is for rows from the "
+            f"{self.whose}'s population: do not rely on it for these. Ask about rows like the {self.whose}'s, or fit "
+            f"{other} (target=, --target)."
         )
 
 
