@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from confide.data.study import Study
     from confide.typing import Label, Level
 
+__all__ = ["Compared", "compare", "compare_on_held_out"]
+
 # Share of trial rows in the hold-out set; the others fit and calibrate.
 HELD_OUT = 0.3
 # Rows that must be left of it where not all represent people.
@@ -89,9 +91,21 @@ def compare_on_held_out(
     models: Mapping[str, CounterfactualIntervals] | None = None,
     by: Any = None,
 ) -> Iterator[Compared]:
-    """Yield the result of each method on the same hold-out set of trial rows; the arguments are those of `compare`.
+    """Yield the result of each method on the same hold-out set of trial rows, as `confide compare` shows it.
 
-    If a method is chosen by these numbers, its coverage must be reported on other rows.
+    Three tenths of the trial's rows are held out, or of its clusters, and methods are fitted on all other rows. If a
+    method is chosen by these numbers, its coverage must be reported on other rows. A study with a target is refused.
+
+    Parameters
+    ----------
+    study : Study
+        The study.
+    alpha : float
+        The level of all methods.
+    seed : int
+        Decides the hold-out set and everything random in the methods.
+    names, models, by
+        As in `compare`.
     """
     yield from compare(*hold_out(study, seed), alpha, seed, names, models, by)
 
@@ -169,12 +183,25 @@ def compare(
 ) -> Iterator[Compared]:
     """Yield the result of each method, fitted on the study, on held-out rows of the trial.
 
-    ``models`` are unfitted models with other parameters, by the name to report them under; level and seed are set here.
-    ``by`` names columns for coverage by group, as in `coverage_report`; only models with these ``groups`` promise their
-    level there. Known probabilities of the held-out rows' treatments are used. A method that cannot be fitted on these
-    rows (`RefusalError`) is reported so; any other error is raised.
+    Known probabilities of the held-out rows' treatments are used. A method that cannot be fitted on these rows
+    (`RefusalError`) is reported so; any other error is raised. Models that several methods learn from the same rows are
+    fitted once: the results are those of separate fits.
 
-    Models that several methods learn from the same rows are fitted once: the results are those of separate fits.
+    Parameters
+    ----------
+    study, held_out : Study
+        The rows that methods are fitted on, and those that they are measured on.
+    alpha : float
+        The level of all methods.
+    seed : int
+        Decides everything random.
+    names : iterable of str
+        Names of methods, by default all; or of ``models``.
+    models : mapping of str to CounterfactualIntervals, default None
+        Unfitted models with other parameters, by the name to report them under; level and seed are set here.
+    by : str or sequence of str, default None
+        Columns for coverage by group, as in `coverage_report`; only models with these ``groups`` promise their level
+        there.
     """
     fits = Fits()
     for name in names:

@@ -1,5 +1,7 @@
 """The errors and warnings of confide: catch them by class, not by text."""
 
+__all__ = ["ClusterError", "InfiniteIntervalWarning", "PopulationWarning", "RefusalError", "TrialAloneWarning"]
+
 
 class RefusalError(ValueError):
     """A method cannot be fitted on these rows: they are valid, and lack what this method needs.

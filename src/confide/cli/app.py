@@ -23,7 +23,11 @@ Observational = Annotated[
 ]
 TrainRows = Annotated[
     int | None,
-    typer.Option(min=1, help="Most rows of a Parquet table that models learn from, drawn at random; by default all."),
+    typer.Option(
+        min=1,
+        help="Most rows of a Parquet table that models learn from, drawn at random; by default as many as --memory "
+        "allows.",
+    ),
 ]
 AllRows = Annotated[
     bool,
@@ -63,7 +67,10 @@ Base = Annotated[
 ]
 ConformityScore = Annotated[
     str | None,
-    typer.Option(help="absolute: one width for all; normalised, cqr: wider where outcomes are harder to predict."),
+    typer.Option(
+        help="absolute, normalised or cqr; with the last two, widths follow how hard outcomes are to predict. "
+        "prognostic and transfer-centred take absolute only."
+    ),
 ]
 Control = Annotated[
     str | None,
@@ -93,7 +100,7 @@ Group = Annotated[
 Gamma = Annotated[
     float, typer.Option(help="How many times as frequent as in the trial people may be, for unknown reasons.")
 ]
-Side = Annotated[str, typer.Option(help="both ends of intervals, or a lower or an upper bound only.")]
+Side = Annotated[str, typer.Option(help="Ends of intervals: both, or lower or upper for a bound on one side.")]
 LowerIsBetter = Annotated[
     bool, typer.Option("--lower-is-better", help="In the report a smaller outcome is the better one.")
 ]
@@ -121,7 +128,7 @@ Below = Annotated[
 Fdr = Annotated[float | None, typer.Option(help="False discovery rate of that choice; by default 0.1.")]
 Under = Annotated[
     str | None,
-    typer.Option(help="Treatment under which that outcome is meant; by default the one against the control."),
+    typer.Option(help="Treatment under which that outcome is meant; by default the first that is not the control."),
 ]
 OtherAlpha = Annotated[float | None, typer.Option(help="Another level than the model's.")]
 Trust = Annotated[

@@ -145,7 +145,7 @@ def _on_confounding(record: ArmDiagnostics, arm: ArmEstimator) -> list[str]:
     ]
 
 
-# The last sentence of all advice. The test for hidden confounding uses all rows and takes longer; readers must not
+# The last sentence of all advice. The test for hidden confounding looks at more rows and takes longer; readers must not
 # mistake the diagnostics above for its result, which may differ.
 NOT_LOOKED_AT = (
     "Not looked at: hidden confounding, for which hidden_confounding_test, or `confide diagnose`, is the test, and how "
