@@ -96,8 +96,9 @@ def coverage_report(
     treatment : label or (n,) array
         The assigned treatment: one label, or one label per row.
     by : str or sequence of str, default None
-        Columns of X_test, crossed, or positions in an array: one record per arm and group. A model promises its level
-        within groups only if it was fitted with them (``groups=``). At most 20 groups.
+        Columns of X_test, comparisons such as ``"age > 70"``, or positions in an array, crossed: one record per arm
+        and group. A model promises its level within groups only if it was fitted with them (``groups=``). At most 20
+        groups.
     assignment : (n,) array, default None
         The probability of each row's assigned treatment, if the trial assigned with probabilities that differ (see
         `CounterfactualIntervals.predict_interval`). The rows themselves must then represent everybody: coverage is

@@ -2,7 +2,7 @@
 
 Every function takes records, computes only positions, and returns the matplotlib Axes: those given as ``ax``, or those
 of a new figure, ``ax.figure``. No pyplot, no global settings, no screen. matplotlib comes with
-``pip install confide[plot]``.
+``pip install 'confide[plot]'``.
 """
 
 from confide.plot.averages import average_effects

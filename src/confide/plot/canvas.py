@@ -23,7 +23,7 @@ def can_draw() -> bool:
 def new_figure(width: float, height: float) -> Figure:
     """Return an empty figure of this size in inches, without a screen; raise an ImportError without matplotlib."""
     if not can_draw():
-        raise ImportError("plots need matplotlib, which is not installed: pip install confide[plot].")
+        raise ImportError("plots need matplotlib, which is not installed: pip install 'confide[plot]'.")
     from matplotlib.backends.backend_agg import FigureCanvasAgg  # noqa: PLC0415  (optional)
     from matplotlib.figure import Figure  # noqa: PLC0415
 
