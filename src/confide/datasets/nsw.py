@@ -19,9 +19,9 @@ def load_nsw(trial_size: int = 300, random_state: RandomState = 0) -> Dataset:
     """Return the National Supported Work trial of job training, with survey respondents as observational controls.
 
     The hard case: no gain over the trial alone is to be expected here. The observational table holds untrained
-    people only, so that for the treated arm methods refuse, or fall back on the trial. Its people are unlike the
-    trial's: older, more often married, with several times the earnings before the trial. Their earnings of 1978 are
-    cut off at 25,565 dollars, the trial's are not.
+    people only: for the treated arm the default takes their prognostic score, and other methods refuse or fall back on
+    the trial. Its people are unlike the trial's: older, more often married, with several times the earnings before the
+    trial. Their earnings of 1978 are cut off at 25,565 dollars, the trial's are not.
 
     Parameters
     ----------
