@@ -95,8 +95,9 @@ def average_effect(
     Parameters
     ----------
     model : CounterfactualIntervals
-        Fitted on the observational table, with a method that learns nothing from trial rows: ``"prognostic"``,
-        ``"transfer"`` or ``"transfer-centred"``. Its level, groups, side and gamma have no part in the answer.
+        Fitted on the observational table, with a method whose predictions learn nothing from trial rows:
+        ``"prognostic"``, ``"transfer"`` or ``"transfer-centred"`` (or a method that calibrates on observational rows
+        alone). Its level, groups, side and gamma have no part in the answer.
     study : Study
         The study. Only the trial's rows of the two treatments are used.
     treated, control : label, default None
