@@ -436,7 +436,10 @@ class CounterfactualIntervals(Labelled, BaseEstimator):
 
     @cached_property
     def randomisation_(self) -> Randomisation | None:
-        """Whether treatment in the trial depends on covariates beyond what was stated; None for clusters."""
+        """Whether treatment in the trial depends on covariates beyond what was stated.
+
+        None for clusters, and for stated probabilities of more than two treatments.
+        """
         check_is_fitted(self)
         if self.trial_ is None:
             return None

@@ -249,8 +249,8 @@ def report(
     observational: Annotated[
         str | None,
         typer.Option(
-            help="The table that the model was fitted on; with it and the next three the page has "
-            "coverage and the test for hidden confounding."
+            help="The table that the model was fitted on; with it and the next three the page has average "
+            "effects, balance, coverage and the test for hidden confounding."
         ),
     ] = None,
     trial: Annotated[str | None, typer.Option(help="The trial that it was fitted on.")] = None,
