@@ -81,6 +81,21 @@ def test_a_method_that_refuses_says_why():
     assert found["wtcp-dr"].effective_sizes == {}
 
 
+@pytest.mark.parametrize("name", ["naive", "transfer"])
+def test_who_asks_is_not_inside_the_cache_of_the_comparison(name):
+    X, y, treatment, trial = study_arrays(n=300, m=60)
+    only = Study(X[trial], y[trial], treatment[trial], trial[trial])
+    table = pd.DataFrame(only.X, columns=[f"x{number}" for number in range(only.X.shape[1])])
+    model = CounterfactualIntervals("naive", alpha=0.4, base=LinearRegression(), random_state=0)
+    model.fit(table, only.y, only.treatment, only.trial)
+    found = next(results := compare_on_held_out(only, alpha=0.2, seed=0, names=[name]))
+    assert (found.refused is not None) == (name == "transfer")
+    before = model.predict(table, 1)
+    table["x0"] += 10.0  # in place: whoever looks it up by its identity answers for the old one
+    assert not np.allclose(model.predict(table, 1), before)
+    assert list(results) == []
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "estimator", "promise"),

@@ -217,11 +217,14 @@ def compare(
             warnings.simplefilter("ignore", TrialAloneWarning)
             try:
                 model.fit(study)
+                refused = None
             except RefusalError as error:
-                promise = METHODS[name].promise if name in METHODS else NOT_STATED
-                yield Compared(name, promise, [], {}, str(error))
-                continue
-        yield Compared.of(name, model.promise_, model, held_out, by)
+                refused = str(error)
+        # Nothing is yielded inside the block: whoever asks would be in it, with its cache and without its warnings.
+        if refused is None:
+            yield Compared.of(name, model.promise_, model, held_out, by)
+        else:
+            yield Compared(name, METHODS[name].promise if name in METHODS else NOT_STATED, [], {}, refused)
 
 
 def _strata(treatment: NDArray[Any]) -> NDArray[Any] | None:
