@@ -25,7 +25,7 @@ def test_a_table_and_what_it_means(confide):
     assert [line.strip().startswith(group) for line, group in zip(lines[4:], groups, strict=False)] == [True] * 4
     assert "On average, t = drug instead of placebo lowers y by" in out
     assert "among people like the trial's." in out
-    assert "cannot bias it." in out
+    assert "biases it at most by a part of order 1/n, n the trial's rows." in out
     table = typed("effects.csv")
     assert table["group"].to_pylist() == groups
     assert table["rows_treated"].to_numpy()[0] + table["rows_control"].to_numpy()[0] == table["n"].to_numpy()[0] == 80

@@ -174,6 +174,26 @@ def below(covers):
     return binom.cdf(sum(covers), len(covers), 0.95) < 0.01 / 8
 
 
+def doubled_amounts(n, repetitions):
+    """Return by how much the estimates are off, with the score and without, for a treatment that doubles amounts."""
+    rng, off = np.random.default_rng(0), []
+    for _ in range(repetitions):
+        x, treated = rng.normal(size=n), rng.permutation(n) < n // 2
+        amount = np.exp(x + rng.normal(0, 0.5, n))
+        ((adjusted, alone),) = mean_differences(np.where(treated, 2, 1) * amount, np.exp(x), treated)
+        off.append((adjusted.effect, alone.effect))
+    return np.array(off) - np.exp(0.625)
+
+
+@pytest.mark.slow
+def test_the_slope_brings_a_bias_of_order_1_over_n():
+    small, large = doubled_amounts(20, 2000), doubled_amounts(320, 500)
+    error = small.std(axis=0) / np.sqrt(len(small))
+    assert small.mean(axis=0)[0] < -5 * error[0]  # so that nobody says again that there is none
+    assert abs(small.mean(axis=0)[1]) < 4 * error[1]
+    assert abs(large.mean(axis=0)[0]) < abs(small.mean(axis=0)[0]) / 4
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["rows", "weights", "whole", "divided"])
 @pytest.mark.parametrize("useful", [True, False])

@@ -56,8 +56,8 @@ def test_the_sentences_have_names_units_and_what_the_table_adds():
         "On average, the drug instead of placebo lowers days in hospital by 2.37 days (95 % interval 1.82 to 2.91) "
         "among people like the trial's."
     )
-    told = "The large table makes the interval 67 % narrower, and cannot bias it; from the trial alone it is "
-    assert found.more == [f"{told}−4.0 to −0.7 days."]
+    told = "The large table makes the interval 67 % narrower, and biases it at most by a part of order 1/n, n the"
+    assert found.more == [f"{told} trial's rows; from the trial alone it is −4.0 to −0.7 days."]
     assert question(findings(record), words) == (
         "Does the drug instead of placebo change days in hospital for people like these?"
     )

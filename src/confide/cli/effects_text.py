@@ -58,7 +58,8 @@ def effect_lines(records: list[AverageEffect], treatment: str, outcome: str) -> 
         unit = "rows" if first.clusters is None else "clusters"
         lines.append(f"An interval without ends: too few {unit} of a treatment to tell.")
     lines.append(
-        "It rests on the trial's lot alone. The large table makes it sharper if it predicts well, and cannot bias it."
+        "It rests on the trial's lot alone. The large table makes it sharper if it predicts well, and biases it at "
+        "most by a part of order 1/n, n the trial's rows."
     )
     if len(records) > 1:
         lines.append("Intervals of groups hold one by one: of many, some miss by chance.")

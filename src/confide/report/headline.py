@@ -135,7 +135,8 @@ def _sharper(record: AverageEffect, units: str, scale: float) -> list[str]:
     alone = spans(record, scale)["alone"].partition("(")[2].rstrip(")")
     narrower = round(100 * (1 - share))
     adds = f"makes the interval {narrower} % narrower" if narrower > 0 else "does not make the interval narrower"
-    return [f"The large table {adds}, and cannot bias it; from the trial alone it is {alone}{units}."]
+    bias = "biases it at most by a part of order 1/n, n the trial's rows"
+    return [f"The large table {adds}, and {bias}; from the trial alone it is {alone}{units}."]
 
 
 def _by_group(records: list[AverageEffect]) -> list[str]:
