@@ -16,6 +16,7 @@ from confide.data.encoding import (
     fitted_encoder,
     kinds_of,
 )
+from confide.exceptions import RefusalError
 
 COLUMNS = {
     "age": [30, 40, None, 60],
@@ -208,3 +209,8 @@ def test_the_encoder_learns_categories_of_the_rows_of_the_mask_alone(kind):
     expected = TableEncoder(kinds_of(frame)).fit(frames()["pyarrow"].filter(pa.array(learns)))
     assert encoder.columns_ == expected.columns_
     np.testing.assert_array_equal(encoded_by(encoder, frame, own=False), expected.transform(frames()["pyarrow"]))
+
+
+def test_an_encoder_of_ones_own_needs_a_row_to_learn_from():
+    with pytest.raises(RefusalError, match=r"0 of 4 rows are left for the encoder .* Use encoder='auto'"):
+        fitted_encoder(OneHotEncoder(), pd.DataFrame(COLUMNS), np.zeros(4, dtype=bool))

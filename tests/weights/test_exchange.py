@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 import pytest
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.linear_model import Ridge
 
 from confide import CounterfactualIntervals, Intervals, Study
@@ -122,6 +122,33 @@ def test_whole_clusters():
         assert fitted.arms_[1].calibration_.total == pytest.approx(len(sizes) - 1)
         shares.append(fitted.predict_set(X[~kept], 1).contains(y[~kept]).mean())
     assert sum(shares) >= (1 - ALPHA) * len(sizes) - 1e-9
+
+
+class Counted(TransformerMixin, BaseEstimator):
+    """A cluster's number as the count of rows that were learnt from: 0 for a new one."""
+
+    def fit(self, X, y=None):  # noqa: ARG002
+        self.values_, self.counts_ = np.unique(X, return_counts=True)
+        return self
+
+    def transform(self, X):
+        return (np.asarray(X) == self.values_).astype(float) @ self.counts_[:, None]
+
+
+def test_an_encoder_learns_nothing_of_a_cluster_that_calibrates_in_any_arm():
+    rng = np.random.default_rng(0)
+    cluster = np.repeat(np.arange(10, 70), rng.integers(1, 6, 60))
+    t, X = rng.integers(2, size=len(cluster)), cluster[:, None].astype(float)
+    study = Study(X, rng.normal(size=len(t)), t, np.ones(len(t), dtype=bool), cluster=cluster)
+    assert study.clusters_divided
+    fitted = model("naive", encoder=Counted()).fit(study)
+    learnt = []
+    for label in (0, 1):
+        mine = X[t == label]
+        learns, calibrates = split_places(len(mine), 0.5, spawn_seeds(SEED, 3)[0], study.cluster[t == label])
+        assert (fitted.encode(mine[calibrates]) == 0).all()  # as that of a new cluster
+        learnt.append(fitted.encode(mine[learns]).max())
+    assert max(learnt) > 0
 
 
 @pytest.mark.parametrize("arms", [2, pytest.param(3, marks=pytest.mark.slow)])

@@ -30,6 +30,7 @@ from confide.base.validation import examples, suggest
 from confide.data import kinds
 from confide.data.arrow import is_frame, read_array, read_table, take_rows
 from confide.data.twins import twins
+from confide.exceptions import RefusalError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -284,6 +285,11 @@ def fitted_encoder(encoder: Any, X: Table, learns: NDArray[np.bool_], beyond: Be
         raise ValueError(f"encoder must be 'auto' or a scikit-learn transformer, got {encoder!r}.")
     with threads_for(X):
         if encoder != "auto":
+            if not learns.any():
+                raise RefusalError(
+                    f"0 of {len(learns)} rows are left for the encoder to learn from, and it needs at least 1: all "
+                    "others calibrate, or are of a cluster that does. Use encoder='auto', or give more rows."
+                )
             return clone(encoder).fit(take_rows(X, learns))
         held = make_once(kinds_of, X) if beyond is None else beyond.kinds
         return same(TableEncoder(held).fit(X, rows=learns, beyond=beyond))

@@ -108,7 +108,7 @@ def check_pair(treated: Label | None, control: Label | None, labels: list[Label]
 
 
 def learning_rows(arm: ArmEstimator, effect: Effect, study: Study, control: Label) -> Booleans:
-    """Return a mask of the rows that calibrate neither an arm nor an effect."""
+    """Return a mask of the rows that calibrate neither an arm nor an effect, nor are of a cluster that does."""
     learns = np.zeros(len(study), dtype=bool)
     for place, label in enumerate(sorted(study.arms, key=lambda label: label != control)):
         mine = study.treatment == label
@@ -117,6 +117,10 @@ def learning_rows(arm: ArmEstimator, effect: Effect, study: Study, control: Labe
             learns[mine] = arm._learning_rows(study.trial[mine], int((~mine & ~study.trial).sum()), cluster)
         if effect.calibrates_on_trial(place):
             learns &= ~(mine & study.trial)
+    if study.cluster is not None:
+        # Arms split their clusters each for itself: a row that learns in one may be of a cluster that calibrates in
+        # another, and tell of it what is not told of a new one.
+        learns &= ~(study.trial & np.isin(study.cluster, study.cluster[study.trial & ~learns]))
     return learns
 
 
