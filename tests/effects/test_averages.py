@@ -182,6 +182,11 @@ def test_other_refusals(study, model):
     both = stack(observational, trial, assignment="p", cluster="site")
     with pytest.raises(RefusalError, match="cannot be combined with clusters"):
         average_effect(model, both)
+    for role, column in {"assignment": "p", "cluster": "site"}.items():
+        carried = stack(observational, trial, covariates=["age", "sex"], **{role: column})
+        said = rf"fitted with {role}, and this study has none: .* Make the study with {role}= \(--{role}\)"
+        with pytest.raises(RefusalError, match=said):
+            average_effect(fitted(carried, alpha=0.9), study)
     with pytest.raises(ValueError, match=r"study must be a Study, .* got tuple"):
         average_effect(model, (1, 2))
     with pytest.raises(ValueError, match="alpha must lie strictly between 0 and 1, got 5"):

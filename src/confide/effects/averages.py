@@ -140,6 +140,12 @@ def average_effect(
             "average effects are for the trial's people, and this study has a target: weights to a target are "
             "estimated, and their error is not in the interval. Make the study without the target."
         )
+    lost = [part for part in ("assignment", "cluster") if part in model.carries_ and part not in study.carries]
+    if lost:
+        raise RefusalError(
+            f"the model was fitted with {' and '.join(lost)}, and this study has none: its people would be compared as "
+            f"if the trial had none. Make the study with {' and '.join(f'{part}= (--{part})' for part in lost)}."
+        )
     check_together(study)
     rows = np.flatnonzero(study.trial & np.isin(study.treatment, [treated, control]))
     X, is_treated = take_rows(study.X, rows), study.treatment[rows] == treated
