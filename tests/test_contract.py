@@ -175,6 +175,11 @@ def test_the_summary_names_the_base_model_and_how_well_it_predicts():
     )
 
 
+def test_the_summary_calls_a_named_ridge_regression_by_its_name():
+    model = CounterfactualIntervals("transfer", base="ridge", random_state=0).fit(X, Y, TREATMENT, TRIAL)
+    assert {record.base for record in model.diagnostics_.values()} == {"ridge"}
+
+
 @pytest.mark.parametrize("name", ["naive", *(pytest.param(name, marks=pytest.mark.slow) for name in [*METHODS][1:])])
 def test_the_name_of_a_method_is_kept(name):
     params = {"alpha": 0.3, **FAST}

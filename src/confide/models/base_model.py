@@ -120,7 +120,7 @@ def share_explained(y: Floats, points: Floats) -> float | None:
 
 
 def name_of_base(model: Any) -> str:
-    """Return what a fitted base model is, in a word: the winner of the automatic one, or the name of the class."""
+    """Return what a fitted base model is, in a word: the automatic one's winner, "ridge", or the name of the class."""
     while not isinstance(model, AutoRegressor):
         if isinstance(model, Pipeline):
             model = model.steps[-1][1]
@@ -128,6 +128,8 @@ def name_of_base(model: Any) -> str:
             model = model.models[(len(model.models) - 1) // 2]
         elif hasattr(model, "model"):
             model = model.model
+        elif isinstance(model, BlockRidge) and model.features is not None:
+            return "ridge"
         else:
             return type(model).__name__
     return f"{model.name_} (chosen from {', '.join(model.errors_)})" if model.errors_ else str(model.name_)
