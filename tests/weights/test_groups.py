@@ -59,6 +59,13 @@ def test_categories_are_not_compared_and_unknown_columns_are_named():
         groups("age > 70").codes(pa.table({"sex": ["f"]}))
 
 
+def test_too_many_groups_are_refused_with_the_columns_and_a_remedy():
+    many = pa.table({"age": list(range(21)), "sex": ["f"] * 21})
+    for columns, said in (("age", "age makes 21 groups"), (["age", "sex"], "age, sex make 21 groups")):
+        with pytest.raises(ValueError, match=f"^{said} of the trial's rows, and at most 20 .* compare numbers"):
+            groups(columns, many)
+
+
 def test_no_rows_have_no_codes_and_missing_text_is_a_group():
     assert groups(["age > 70", "sex"]).codes(PEOPLE.slice(0, 0)).tolist() == []
     some = pa.table({"sex": ["f", None]})

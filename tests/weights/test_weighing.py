@@ -74,7 +74,7 @@ class TestRefusals:
             model(side="up").fit(study([]))
 
     @pytest.mark.parametrize(
-        ("groups", "match"), [("age", "make 160 groups"), ("town", "'town'"), ([], "an empty list")]
+        ("groups", "match"), [("age", "age makes 160 groups"), ("town", "'town'"), ([], "an empty list")]
     )
     def test_groups(self, groups, match):
         with pytest.raises(ValueError, match=match):

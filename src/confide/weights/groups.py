@@ -85,9 +85,9 @@ class Groups:
         cells = sorted(set(_cells(table.filter(trial), names, held)[0]), key=_in_order)
         if len(cells) > MOST_CELLS:
             raise ValueError(
-                f"groups={examples(names)} make {len(cells)} groups of the trial's rows, and at most {MOST_CELLS} are "
-                "allowed: each needs trial rows of its own. Compare numbers with one of them, as in 'age > 70', or "
-                "name fewer columns."
+                f"{examples(names)} {'makes' if len(names) == 1 else 'make'} {len(cells)} groups of the trial's rows, "
+                f"and at most {MOST_CELLS} are allowed: each needs trial rows of its own. Name fewer columns, or "
+                "compare numbers with one of them, such as 'age > 70'."
             )
         return cls(names, held, tuple(cells))
 
