@@ -174,6 +174,19 @@ def test_it_has_the_test_of_randomisation(tmp_path):
     assert "Treatment in the trial depends on covariates more than chance allows" in text_of(path)
 
 
+def test_it_says_why_there_is_no_test_of_randomisation(tmp_path):
+    path = tmp_path / "report.html"
+    study = study_of(labels=("placebo", "drug", "tea"))
+    stated = np.where(study.X["age"].fill_null(50.0).to_numpy() > 50, 0.3, 0.4)
+    weighted = Study(study.X, study.y, study.treatment, study.trial, assignment=stated)
+    model = CounterfactualIntervals("transfer", base="ridge", alpha=0.3, random_state=0).fit(weighted)
+    write_report(path, model, new_patients(10), study=weighted, methods=["naive"])
+    said = text_of(path)
+    assert "not made: with three or more treatments only the probability of the one received is known." in said
+    assert "Whether the trial kept to the stated probabilities is not tested" in said
+    assert "Whether the trial kept to the stated probabilities is not tested" in " ".join(model.summary().split())
+
+
 def test_it_says_how_far_the_target_is(tmp_path):
     path = tmp_path / "report.html"
     study = study_of()

@@ -192,7 +192,7 @@ def summarise(
     ]
     asked = "the trial's" if shift is None else "the target's"
     numbers = {record.treatment: _describe(record, asked) for record in records}
-    return Summary.of(opening, numbers, advised(records, effect_shortages, randomisation))
+    return Summary.of(opening, numbers, advised(records, effect_shortages, randomisation, whom))
 
 
 class Summary(str):
@@ -238,8 +238,16 @@ def on_target(records: Sequence[ArmDiagnostics], shift: tuple[str, float] | None
     ]
 
 
-def on_randomisation(found: Randomisation | None) -> list[str]:
-    """Return what the test of randomisation says, if that is a reason for concern."""
+def on_randomisation(found: Randomisation | None, whom: Whom) -> list[str]:
+    """Return what the test of randomisation says, if that is a reason for concern, or that it could not be made."""
+    if found is None and whom.stands_in:
+        return [
+            (
+                "Whether the trial kept to the stated probabilities is not tested: with three or more treatments only "
+                "that of the treatment received is known. Look whether the arms' covariates agree after weighting: "
+                "balance, or `confide diagnose`."
+            )
+        ]
     if found is None or found.p_value > UNBALANCED:
         return []
     return [
@@ -262,7 +270,8 @@ def described_effect(promise: Promise, arm_alpha: float) -> str:
 def advised(
     records: Sequence[ArmDiagnostics],
     effect_shortages: Mapping[Label, str],
-    randomisation: Randomisation | None = None,
+    randomisation: Randomisation | None,
+    whom: Whom,
     *,
     tested: bool = False,
 ) -> list[str]:
@@ -277,7 +286,7 @@ def advised(
     for label, text in effect_shortages.items():
         by_advice.setdefault(f"Effect intervals: {text}", []).append(str(label))
     return [
-        *on_randomisation(randomisation),
+        *on_randomisation(randomisation, whom),
         *(
             ("" if len(labels) == len(records) else f"Treatment {' and '.join(labels)}: ") + text
             for text, labels in by_advice.items()

@@ -94,7 +94,9 @@ def contents(
     }
     return {
         **shared,
-        "advice": advised(arms, model.effect_.shortages(), model.randomisation_, tested=evidence is not None),
+        "advice": advised(
+            arms, model.effect_.shortages(), model.randomisation_, model.whom_, tested=evidence is not None
+        ),
         "answers": answers(findings, words),
         "arm_alpha": arm_alpha,
         "arms": arms,
