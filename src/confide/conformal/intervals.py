@@ -37,7 +37,8 @@ class Intervals:
     """Closed intervals, one per row; ``lower, upper = intervals`` unpacks them.
 
     Ends may be infinite. An empty interval has NaN ends, width 0, and contains nothing. ``intervals[3]`` is the pair of
-    one row's ends; a slice, a mask or a list of rows gives the intervals of these rows.
+    one row's ends; a slice, a mask or a list of rows gives the intervals of these rows. Rows count by place: the index
+    of a mask, or of outcomes, has no part in it.
     """
 
     lower: NDArray[np.float64]
@@ -105,12 +106,12 @@ class Intervals:
         """Return a frame with the columns ``lower`` and ``upper``.
 
         ``backend`` is "pyarrow", or "pandas" or "polars" where it is installed. None: the kind of the frame that the
-        rows came in, with its index if it has one; "pyarrow" if they came as an array.
+        rows came in; "pyarrow" if they came as an array. A frame of the kind that they came in has its index.
         """
         import narwhals as nw  # noqa: PLC0415  (only here, so that plain arrays never pay for it)
 
         columns = {"lower": self.lower, "upper": self.upper}
-        if backend is None and self.origin is not None:
+        if self.origin is not None and self.origin.is_of(backend):
             return self.origin.frame(columns)
         kind: Any = backend or "pyarrow"
         try:

@@ -43,6 +43,10 @@ class Origin:
     kind: Any
     index: Any = None
 
+    def is_of(self, backend: str | None) -> bool:
+        """Return whether this is the kind of the caller's frame; None is."""
+        return backend is None or backend == self.kind.value
+
     def frame(self, columns: Mapping[str, Floats]) -> Any:
         """Return columns, one value per row of the caller's frame, as a frame of its kind."""
         native = nw.from_dict(dict(columns), backend=self.kind).to_native()
