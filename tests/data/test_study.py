@@ -1,6 +1,7 @@
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 
 from confide import Study, stack
@@ -91,7 +92,7 @@ class TestStudy:
     def test_a_probability_that_is_none(self, bad):
         observational, trial, _ = tables()
         trial = trial.assign(p=np.where(np.arange(len(trial)) == 3, bad, trial.p))
-        with pytest.raises(ValueError, match="above 0 and at most 1: 1 of 160 are not"):
+        with pytest.raises(ValueError, match=r"'p' must .* and at most 1: 1 of 160 are not, such as .* \(row 4\)"):
             stack(observational, trial, covariates=["age", "sex"], assignment="p")
 
     def test_a_missing_cluster(self):
@@ -107,3 +108,16 @@ class TestStudy:
     def test_a_target_without_observational_rows(self):
         with pytest.raises(ValueError, match="needs observational rows"):
             Study(np.ones((4, 1)), [1, 2, 3, 4], [0, 0, 1, 1], [True] * 4, target="observational")
+
+
+def test_probabilities_of_arrays_are_checked():
+    with pytest.raises(ValueError, match=r"above 0 and at most 1: 1 of 1 are not, such as 30.0 \(rows 1\)"):
+        Study(np.zeros((2, 1)), [1, 2], ["a", "b"], [0, 1], assignment=[0.5, 30])
+
+
+def test_it_is_shown_in_a_line():
+    table = pa.table({"age": [30, 40], "sex": ["f", "m"]})
+    study = Study(table, [1, 2], ["a", "b"], [0, 1], assignment=[0.5, 0.5])
+    said = "1 observational and 1 trial rows; treatments: a, b; covariates: age, sex; assignment"
+    assert repr(study) == f"Study({said})"
+    assert repr(Study(np.zeros((2, 3)), [1, 2], ["a", "b"], [0, 1])).endswith("treatments: a, b; covariates: 3)")

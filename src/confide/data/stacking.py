@@ -164,7 +164,15 @@ def _mark(role: str, name: str, column: pa.ChunkedArray, before: int) -> list[An
         kind = kinds.decide(name, {"": column})
         if kind not in (kinds.NUMBERS, kinds.BOOLEANS):
             raise ValueError(f"the assignment column {name!r} must hold probabilities, and holds {kind}.")
-        return [*[np.nan] * before, *kinds.numbers(name, column, kind, finite=False).tolist()]
+        values = kinds.numbers(name, column, kind, finite=False)
+        bad = np.flatnonzero(~((values > 0) & (values <= 1)))
+        if len(bad):
+            raise ValueError(
+                f"the assignment column {name!r} must hold the probability of the treatment that each person received, "
+                f"above 0 and at most 1: {len(bad)} of {len(values)} are not, such as {values[bad[0]]:g} (row "
+                f"{bad[0] + 1}). Take it from the trial's design, and divide percentages by 100."
+            )
+        return [*[np.nan] * before, *values.tolist()]
     return [*[None] * before, *kinds.texts(name, kinds.plain(column)).to_pylist()]
 
 

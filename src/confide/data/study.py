@@ -21,7 +21,11 @@ if TYPE_CHECKING:
     from confide.typing import Labels, Table
 
 
-@dataclass(frozen=True, init=False)
+# So many are named where a study is shown.
+SHOWN_COVARIATES = 40
+
+
+@dataclass(frozen=True, init=False, repr=False)
 class Study:
     """Observational and trial rows together, checked; ``X, y, treatment, trial = study`` unpacks it.
 
@@ -92,6 +96,18 @@ class Study:
 
     def __len__(self) -> int:
         return len(self.y)
+
+    def __repr__(self) -> str:
+        """Return what the study holds, in a line."""
+        trial = int(self.trial.sum())
+        more = "" if self.beyond is None else f" of {len(self) - trial + self.beyond.rows:,}"
+        names = read_frame(self.X).columns if is_frame(self.X) else []
+        parts = [
+            f"{len(self) - trial:,}{more} observational and {trial:,} trial rows",
+            f"treatments: {examples(self.arms)}",
+            f"covariates: {examples(names, SHOWN_COVARIATES) or self.X.shape[1]}",
+        ]
+        return f"Study({'; '.join([*parts, *self.carries])})"
 
     def __iter__(self) -> Iterator[Any]:
         if self.carries:
