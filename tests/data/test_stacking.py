@@ -178,3 +178,24 @@ def test_messages_are_short_whatever_is_in_the_tables():
         with pytest.raises(ValueError) as caught:
             stack(pa.table(one), pa.table(other), **how)
         assert len(str(caught.value)) < 1000
+
+
+@pytest.mark.parametrize("maker", MAKERS.values())
+def test_a_covariate_that_looks_like_an_identifier_is_told(maker):
+    one, two = (
+        {
+            "t": [0, 1] * half,
+            "y": [1.0] * 2 * half,
+            "who": [f"{half}-{row}" for row in range(2 * half)],
+            "z": [3] * 2 * half,
+        }
+        for half in (15, 12)
+    )
+    with pytest.warns(
+        UserWarning, match=r"column 'who' has a different value .* \(in Python: drop the column\)"
+    ) as caught:
+        stack(maker(one), maker(two))
+    assert [each.filename for each in caught] == [__file__]
+    stack(maker(one), maker(two), covariates=["who", "z"])  # who names it means it
+    two["who"][0] = two["who"][1]
+    stack(maker(one), maker(two))

@@ -25,6 +25,7 @@ from confide.data.formats import STANDARD, format_of, naming_the_file
 from confide.data.large_table import LargeTable
 from confide.data.many_files import check_names, is_of_batches, open_dataset, paths_of
 from confide.data.stacking import stack
+from confide.data.values import warn_of_identifiers
 from confide.data.writing import TEXT
 
 if TYPE_CHECKING:
@@ -37,8 +38,6 @@ if TYPE_CHECKING:
 
 # Number of rows that are read, predicted and written at a time.
 BATCH_ROWS = 65_536
-# A column with no value twice in this many rows looks like an identifier.
-MANY_ROWS = 20
 
 
 @dataclass(frozen=True)
@@ -98,9 +97,12 @@ def read_study(
     _warn_of_people_in_both(tables[0], tables[1], identifiers)
     if cluster is None:
         _warn_of_people_twice(trial, tables[1], identifiers)
-    if covariates is None:
-        used = {treatment, outcome, assignment, cluster, *identifiers}
-        _warn_of_identifiers([table.head() if isinstance(table, LargeTable) else table for table in tables], used)
+    if covariates is None and isinstance(first, LargeTable):
+        # Of tables in memory `stack` tells.
+        head = first.head()
+        roles = {treatment, outcome, assignment, cluster}
+        both = [name for name in second.column_names if name in head.column_names and name not in roles]
+        warn_of_identifiers(both, [head, second], stacklevel=3)
     study = stack(
         first,
         second,
@@ -190,32 +192,9 @@ def _warn_of_people_twice(trial: str, table: pa.Table, identifiers: Sequence[str
             )
 
 
-def _warn_of_identifiers(tables: Sequence[pa.Table], used: Collection[str | None]) -> None:
-    """Warn about covariates that look like identifiers."""
-    first, second = tables
-    for name in first.column_names:
-        covariate = name in second.column_names and name not in used
-        if covariate and all(_names_rows(table[name]) for table in tables):
-            warnings.warn(
-                f"column {name!r} has a different value in every row and is used as a covariate; if it only identifies "
-                "the rows, give it as --id.",
-                stacklevel=4,
-            )
-
-
 def _as_written(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Return the values as text, with leading zeros."""
     return kinds.plain(column).cast(TEXT)
-
-
-def _names_rows(column: pa.ChunkedArray) -> bool:
-    """Return whether the column holds text or integers, with no value twice."""
-    if not (kinds.is_text(column.type) or pa.types.is_integer(column.type)):
-        return False
-    if len(column) < MANY_ROWS or pc.count_distinct(column, "all").as_py() < len(column):
-        return False
-    measured = pc.match_substring_regex(_as_written(column), r"^[+-]?\d*[.,]\d|^[+-]?\d+[eE]|^\d{4}-\d{2}-\d{2}")
-    return not pc.any(measured).as_py()
 
 
 def column_names(path: str, dialect: Dialect = PLAIN) -> list[str]:

@@ -19,7 +19,7 @@ from confide.data.roles import check_marks, check_there, chosen_covariates, decl
 from confide.data.sources import Sources, cut_to_memory, rest_of, scanned
 from confide.data.study import Study
 from confide.data.twins import twins
-from confide.data.values import counted, words_among_numbers, words_for_missing
+from confide.data.values import counted, warn_of_identifiers, words_among_numbers, words_for_missing
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -100,8 +100,10 @@ def stack(
     found = {name: large.column_names if table is large else tables[name].column_names for name, table in given.items()}
     check_marks(marks, roles, found[names[1]], names[1])
     check_there(roles, found)
-    covariates = chosen_covariates(found, [*roles, *marks.values()], covariates)
+    chosen, covariates = covariates, chosen_covariates(found, [*roles, *marks.values()], covariates)
     check_there(covariates, found)
+    if chosen is None and len(tables) == 2:
+        warn_of_identifiers(covariates, list(tables.values()), stacklevel=2)
     declared = declared_categories(categories, [*covariates, roles[0]])
     if large is None:
         sources = Sources(tables)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -23,6 +24,8 @@ MOST_VALUES = 1_000_000
 # Among so many different numbers, so few different words look like words for a missing value.
 FEW_WORDS = 3
 MANY_NUMBERS = 10
+# A column with no value twice in this many rows looks like an identifier.
+MANY_ROWS = 20
 
 
 @dataclass(frozen=True)
@@ -126,6 +129,28 @@ def words_for_missing(column: pa.ChunkedArray) -> str:
         return ""
     are = "is" if len(found) == 1 else "are"
     return f" Here {examples(map(repr, found))} {are} read as missing; if a value is meant, write another word for it."
+
+
+def warn_of_identifiers(names: Sequence[str], tables: Sequence[pa.Table], stacklevel: int) -> None:
+    """Warn, so many calls above, of covariates that look like identifiers in each of the tables, the trial last."""
+    for name in names:
+        if all(_names_rows(table[name]) for table in reversed(tables)):
+            warnings.warn(
+                f"column {name!r} has a different value in every row and is used as a covariate; if it only identifies "
+                "the rows, give it as --id (in Python: drop the column).",
+                stacklevel=stacklevel + 1,
+            )
+
+
+def _names_rows(column: pa.ChunkedArray) -> bool:
+    """Return whether the column holds text or integers, with no value twice."""
+    if not (kinds.is_text(column.type) or pa.types.is_integer(column.type)):
+        return False
+    if len(column) < MANY_ROWS or pc.count_distinct(column, "all").as_py() < len(column):
+        return False
+    written = kinds.plain(column).cast(pa.large_string())
+    measured = pc.match_substring_regex(written, r"^[+-]?\d*[.,]\d|^[+-]?\d+[eE]|^\d{4}-\d{2}-\d{2}")
+    return not pc.any(measured).as_py()
 
 
 def words_among_numbers(name: str, columns: Mapping[str, pa.ChunkedArray]) -> str:
