@@ -243,7 +243,7 @@ def test_what_the_trial_could_find_at_all():
     some = found(1000, 99)
     assert (some.smallest, some.fewest) == (0.01, 100)
     assert some.found_at_all == (
-        "Of the trial's 99 rows under treatment 1, 12 are above 600. The smallest p-value that so many rows can give "
+        "99 trial rows under treatment 1 count, 12 of them above 600. The smallest p-value that so many rows can give "
         "is 0.01, so of these 1,000 people either at least 100 are chosen or nobody."
     )
     assert found(1000, 99, gamma=2.0).fewest == 200

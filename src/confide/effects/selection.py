@@ -92,9 +92,9 @@ class Selection(ShownRecord):
         """What this trial could find at all, in sentences."""
         people = _counted(len(self), "person")
         told = (
-            f"Of the trial's {_counted(self.rows, 'row')} under treatment {self.treatment}, {self.reached:,} "
-            f"{'is' if self.reached == 1 else 'are'} {self.side} {self.value:g}. The smallest p-value that so many "
-            f"rows can give is {self.smallest:.2g}"
+            f"{_counted(self.rows, 'trial row')} under treatment {self.treatment} "
+            f"{'counts' if self.rows == 1 else 'count'}, {self.reached:,} of them {self.side} {self.value:g}. The "
+            f"smallest p-value that so many rows can give is {self.smallest:.2g}"
         )
         if not len(self):
             return f"{told}."
@@ -169,7 +169,8 @@ def select(
     if model.whom_.stands_in:
         raise RefusalError(
             f"with {len(model.arms_)} treatments and probabilities that differ, rows of other treatments do not tell "
-            "how small the probability of this one was, and no rate is proved. Fit on the rows of two treatments."
+            "how small the probability of this one was, and no rate is proved. Fit on the rows of two treatments, each "
+            "probability divided by the sum of both: the list is then for people like these rows'."
         )
     check_known(treatment, model.arms_)
     arm = model.arms_[treatment]
