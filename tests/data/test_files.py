@@ -203,6 +203,13 @@ def test_people_who_stand_in_both_files_are_told(tmp_path):
         read_study(*paths, "t", "y", ["who"])
 
 
+def test_files_that_may_be_exchanged_are_told(tmp_path):
+    small, twice, more = (write(tmp_path / f"{n}.parquet", people(n, n)) for n in (30, 60, 61))
+    with pytest.warns(UserWarning, match=r"61\.parquet has 61 rows, .* 30\. No promise holds if they are exchanged"):
+        read_study(small, more, "t", "y", covariates=["age"])
+    assert len(read_study(small, twice, "t", "y", covariates=["age"])) == 90
+
+
 def test_people_with_several_rows_in_the_trial_are_told(tmp_path):
     first, trial = write(tmp_path / "o.csv", people(40, 0)), people(30, 1)
     names = [f"r{place}" for place in range(20)]

@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 
 # Number of rows that are read, predicted and written at a time.
 BATCH_ROWS = 65_536
+# A trial with more than so many times the rows of the observational table may be that table.
+LARGER = 2
 
 
 @dataclass(frozen=True)
@@ -94,6 +96,7 @@ def read_study(
     first, second = (
         table.drop_columns([name for name in identifiers if name in table.column_names]) for table in tables
     )
+    _warn_of_exchanged_files(observational, trial, tables[0], tables[1])
     _warn_of_people_in_both(tables[0], tables[1], identifiers)
     if cluster is None:
         _warn_of_people_twice(trial, tables[1], identifiers)
@@ -157,6 +160,16 @@ def _read_observational(
             f"a bound on {' and '.join(asked)} needs Parquet files, which are read by batches, got {path}. Convert it."
         )
     return read_file(path, dialect)
+
+
+def _warn_of_exchanged_files(observational: str, trial: str, first: pa.Table | LargeTable, second: pa.Table) -> None:
+    """Warn if the trial is by far the larger table: it may be the other one."""
+    if not isinstance(first, LargeTable) and len(second) > LARGER * len(first):
+        warnings.warn(
+            f"the trial {trial} has {len(second):,} rows, and the observational table {observational} {len(first):,}. "
+            "No promise holds if they are exchanged: --trial is the table in which treatment was assigned at random.",
+            stacklevel=4,
+        )
 
 
 def _warn_of_people_in_both(observational: pa.Table | LargeTable, trial: pa.Table, identifiers: Sequence[str]) -> None:
