@@ -150,6 +150,7 @@ def test_with_alpha_equals_a_fit_at_that_level(model):
     assert model.alpha is None
 
 
+@pytest.mark.slow
 def test_parallel_arms_are_the_same_arms(model):
     parallel = CounterfactualIntervals(FAST, random_state=0, n_jobs=2).fit(X, Y, TREATMENT, TRIAL)
     np.testing.assert_array_equal(parallel.predict_effect_interval(X), model.predict_effect_interval(X))

@@ -33,7 +33,9 @@ def there(observational, train, **parameters):
 
 
 @pytest.mark.usefixtures("client")
-@pytest.mark.parametrize("rows", [50, 500, 10**6])
+@pytest.mark.parametrize(
+    "rows", [pytest.param(50, marks=pytest.mark.slow), 500, pytest.param(10**6, marks=pytest.mark.slow)]
+)
 def test_a_sample_is_that_of_one_machine(table, rows):
     expected = here(table, rows, **FAST)
     for observational in (str(table), f"{table}/*.parquet", dd.read_parquet(table)):

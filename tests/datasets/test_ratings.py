@@ -14,6 +14,7 @@ def ratings(table):
     return table["rating"].to_numpy()
 
 
+@pytest.mark.slow
 def test_the_default_is_of_the_size_of_yahoo_r3():
     data = simulate_ratings()
     assert isinstance(data, Dataset)

@@ -69,7 +69,7 @@ def test_columns_of_an_array_by_position():
 
 
 @pytest.mark.parametrize(
-    ("by", "said"), [("sxe", "covariates, got 'sxe'; there are: age, sex"), ("age", "at most 20 are")]
+    ("by", "said"), [("sxe", "covariates, got 'sxe'; did you mean sex"), ("age", "at most 20 are")]
 )
 def test_columns_that_make_no_groups(by, said):
     with pytest.raises(ValueError, match=said):

@@ -262,7 +262,8 @@ def test_bad_parameters_are_named(params, message):
         Prognostic(**params).fit(X, y, trial=trial)
 
 
-@pytest.mark.parametrize("effect", ["bonferroni", pytest.param("nested-exact", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("effect", ["bonferroni", "nested-exact"])
 def test_a_saved_model_gives_the_same_bytes(effect, tmp_path):
     X, y, treatment, trial = study_arrays()
     model = CounterfactualIntervals("prognostic", effect=effect, base=LinearRegression(), random_state=0)

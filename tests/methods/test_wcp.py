@@ -55,6 +55,7 @@ def test_weighting_restores_coverage_without_hidden_confounding():
     assert coverage["blind"] < 0.85
 
 
+@pytest.mark.slow
 def test_the_promise_holds_for_a_constant_propensity_and_only_with_scaled_weights():
     """One person in five is rarely treated, and hard to predict: 1 % of the arm, w = 20 there and 0.808 elsewhere."""
     rare, in_arm = 0.2, 0.01

@@ -65,6 +65,7 @@ def test_levels_of_the_stages():
             fitted(levels=bad)
 
 
+@pytest.mark.slow
 def test_refit_is_the_letter_of_the_algorithm():
     arm = fitted(refit=True)
     observational = ~TRIAL

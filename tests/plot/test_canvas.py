@@ -14,7 +14,7 @@ from drawings import FOUR
 
 def test_without_matplotlib_the_error_says_what_to_install(monkeypatch):
     monkeypatch.setattr(canvas, "find_spec", lambda _: None)
-    with pytest.raises(ImportError, match=r"not installed: pip install confide\[plot\]"):
+    with pytest.raises(ImportError, match=r"not installed: pip install 'confide\[plot\]'"):
         plot.intervals(FOUR)
 
 

@@ -45,6 +45,7 @@ def test_bandwidth_and_penalty_minimise_the_error():
     assert ratio.sigma_ == pytest.approx(ratio.median_ * BANDWIDTHS[best[0]])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", [KernelRatio, KLIEP, KernelMeanMatching])
 def test_the_order_of_rows_does_not_matter(family):
     trial, observational, truth = gaussians(3000, 150)

@@ -96,7 +96,6 @@ def read_study(
     first, second = (
         table.drop_columns([name for name in identifiers if name in table.column_names]) for table in tables
     )
-    _warn_of_exchanged_files(observational, trial, tables[0], tables[1])
     _warn_of_people_in_both(tables[0], tables[1], identifiers)
     if cluster is None:
         _warn_of_people_twice(trial, tables[1], identifiers)
@@ -118,6 +117,7 @@ def read_study(
         categories=categories,
         names=(observational, trial),
     )
+    _warn_of_exchanged_files(observational, trial, study)
     labels = np.unique(study.treatment)
     if len(labels) < 2:
         raise ValueError(
@@ -162,12 +162,14 @@ def _read_observational(
     return read_file(path, dialect)
 
 
-def _warn_of_exchanged_files(observational: str, trial: str, first: pa.Table | LargeTable, second: pa.Table) -> None:
+def _warn_of_exchanged_files(observational: str, trial: str, study: Study) -> None:
     """Warn if the trial is by far the larger table: it may be the other one."""
-    if not isinstance(first, LargeTable) and len(second) > LARGER * len(first):
+    randomised = int(study.trial.sum())
+    others = len(study) - randomised + (0 if study.beyond is None else study.beyond.rows)
+    if randomised > LARGER * others:
         warnings.warn(
-            f"the trial {trial} has {len(second):,} rows, and the observational table {observational} {len(first):,}. "
-            "No promise holds if they are exchanged: --trial is the table in which treatment was assigned at random.",
+            f"the trial {trial} has {randomised:,} rows, and the observational table {observational} {others:,}. No "
+            "promise holds if they are exchanged: --trial is the table in which treatment was assigned at random.",
             stacklevel=4,
         )
 
