@@ -246,7 +246,7 @@ FOUND = [
     Found(
         "walk: a statistician",
         "The screen and the page said of average effects that the large table cannot bias them. The slope is learnt "
-        "from the same rows: with skewed outcomes and 20 rows .838 were covered of .95, where the trial alone has .909.",
+        "from the same rows: with skewed outcomes and 20 rows .838 were covered of .95 (trial alone .909).",
         "they say that there is a bias of order 1/n; the page on averages has the figures, a test shows it",
     ),
     Found(
