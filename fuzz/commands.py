@@ -221,7 +221,7 @@ def draw(rng: np.random.Generator) -> tuple[str, list[str]]:
         place = int(rng.integers(1, len(words))) if len(words) > 1 else 0
         words[place : place + 1] = [] if rng.random() < 0.3 else [str(rng.choice(ODD_WORDS))]
     if rng.random() < 0.03:
-        words.insert(int(rng.integers(len(words))), str(rng.choice(ODD_WORDS)))
+        words.insert(int(rng.integers(max(len(words), 1))), str(rng.choice(ODD_WORDS)))
     return command, [*words, *LONG.get(command, [])]
 
 

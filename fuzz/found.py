@@ -77,6 +77,11 @@ FOUND = [
     ),
     Found("models", "A refusal quoted the address of an object in memory.", "left out"),
     Found(
+        "models",
+        "Six of 10,000 forged models were refused in Python's words on None and its attributes.",
+        "a sentence of our own: one of its values is missing",
+    ),
+    Found(
         "attack: designs",
         "Probabilities of treatments as a pandas Series, given to `predict_effect_interval`, were an error of pandas.",
         "read like any other vector",

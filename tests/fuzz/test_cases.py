@@ -14,7 +14,7 @@ def defects(fuzzer, cases):
 
 
 @pytest.mark.filterwarnings("default")  # the fuzzers record warnings themselves
-@pytest.mark.parametrize(("fuzzer", "count"), [(tables, 3), (commands, 6), (models, 6)])
+@pytest.mark.parametrize(("fuzzer", "count"), [(tables, 3), (commands, 6), (models, 10)])
 def test_a_few_cases(fuzzer, count):
     assert defects(fuzzer, range(1, 1 + count)) == []
 

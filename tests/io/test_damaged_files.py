@@ -212,3 +212,10 @@ def test_a_forged_model_that_cannot_answer_is_named(good, path):
 
 def test_refusals_do_not_speak_of_addresses():
     assert model_file._sentence(ValueError("an <ast.Name object at 0x7f26> here.")) == "an <ast.Name object> here"
+
+
+def test_refusals_do_not_speak_of_none():
+    assert (
+        model_file._damage(AttributeError("'NoneType' object has no attribute 'get'")) == "one of its values is missing"
+    )
+    assert model_file._damage(ValueError("no such node.")) == "no such node"

@@ -96,7 +96,7 @@ def load(path: str | os.PathLike[str], trusted: Sequence[str | type] = ()) -> Co
             f"who made the file, and these types, pass trusted={error.names} (--trust on the command line)."
         ) from None
     except Exception as error:
-        raise ValueError(f"{path} holds no model that can be read: {_sentence(error)}.") from error
+        raise ValueError(f"{path} holds no model that can be read: {_damage(error)}.") from error
     if wrong:
         raise ValueError(f"{path} was altered: {HEADER} says otherwise than the model about {', '.join(wrong)}.")
     if header["scikit-learn"].split(".")[:2] != sklearn.__version__.split(".")[:2]:
@@ -115,7 +115,7 @@ def naming_the_model(path: str | os.PathLike[str]) -> Iterator[None]:
         yield
     except (ArithmeticError, AssertionError, AttributeError, LookupError, RuntimeError) as error:
         raise ValueError(
-            f"{path} holds a model that cannot answer ({_sentence(error)}). Ask who made it, or fit and save it again."
+            f"{path} holds a model that cannot answer ({_damage(error)}). Ask who made it, or fit and save it again."
         ) from error
 
 
@@ -248,7 +248,7 @@ def _unpack(path: str | os.PathLike[str], data: bytes) -> tuple[dict[str, Any], 
     except Exception as error:
         if not data:
             raise ValueError(f"{path} is empty.") from None
-        raise ValueError(f"{path} is no model that this confide can read: {_sentence(error)}.") from error
+        raise ValueError(f"{path} is no model that this confide can read: {_damage(error)}.") from error
 
 
 def _members(archive: zipfile.ZipFile, data: bytes) -> tuple[dict[str, Any], bytes]:
@@ -311,6 +311,13 @@ class _UntrustedError(Exception):
     def __init__(self, names: list[str]) -> None:
         super().__init__(names)
         self.names = names
+
+
+def _damage(error: Exception) -> str:
+    """Return what is wrong with a file that was read; Python's words on a value that is None help nobody."""
+    if "NoneType" in str(error):
+        return "one of its values is missing"
+    return _sentence(error)
 
 
 def _sentence(error: Exception) -> str:
