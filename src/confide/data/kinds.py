@@ -21,6 +21,7 @@ import pyarrow.compute as pc
 
 from confide.base.validation import check_size, examples, short
 from confide.data.times import in_microseconds, unit_of
+from confide.data.twins import composed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -257,7 +258,7 @@ def _written(values: pa.Array) -> pa.Array:
         short = pc.if_else(pc.is_nan(values), pa.scalar(None, values.type), values)
         integers = pc.if_else(whole, short, pa.scalar(None, values.type)).cast(pa.int64()).cast(pa.large_string())
         return pc.coalesce(integers, short.cast(pa.large_string()))
-    text = pc.utf8_normalize(plain(values.cast(pa.large_string())), "NFC")
+    text = composed(plain(values.cast(pa.large_string())))
     text = pc.replace_substring_regex(text, r"^([+-]?\d+)\.0*$", r"\1")
     text = pc.replace_substring_regex(text, r"^([+-]?\d+\.\d*[1-9])0+$", r"\1")
     return pc.if_else(pc.match_substring_regex(text, BOOLEAN), pc.utf8_lower(text), text)
