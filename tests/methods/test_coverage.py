@@ -274,6 +274,6 @@ def test_a_category_of_its_own_does_not_tell_a_calibration_row_from_a_new_one():
         observational, trial, new = rows[:30], rows[30:88], rows[88:]
         for name, results in cells.items():
             model = CounterfactualIntervals(method(name, base=base), random_state=seed)
-            model.fit(*stack(observational, trial))
+            model.fit(*stack(observational, trial, covariates=["id"]))
             results.append(model.predict_interval(new, treatment=0).contains(new["y"]).mean())
     assert_covers({name: (results, 0.9) for name, results in cells.items()})
