@@ -124,7 +124,7 @@ def full_disk(bench: Bench) -> list[Tried]:
         for name in ("out.csv", "out.parquet", "out.arrow", "out.csv.gz"):
             for most in (0, 1, 5000, 100_000):
                 bench.clear()
-                ended = bench.run([*words, name], preexec_fn=lambda most=most: _limit_files(most))
+                ended = bench.run([*words, name], preexec_fn=lambda most=most: limit_files(most))
                 tried.injected += 1
                 tried.in_the_middle += ended.status != 0
                 fine = ended.is_one_line and not (bench.folder / name).exists() and not bench.left()
@@ -146,7 +146,7 @@ def full_disk(bench: Bench) -> list[Tried]:
         tried.in_the_middle += 1
         tried.check(ended.is_one_line and "No space left" in ended.err, ended.shown)
     bench.clear()
-    ended = bench.run(COMMANDS["reproduce"][0], preexec_fn=lambda: _limit_files(10))
+    ended = bench.run(COMMANDS["reproduce"][0], preexec_fn=lambda: limit_files(10))
     tried.injected += 1
     tried.in_the_middle += 1
     tried.check(ended.is_one_line and not (bench.folder / "made/table2.csv").exists(), ended.shown)
@@ -154,7 +154,8 @@ def full_disk(bench: Bench) -> list[Tried]:
     return [*found, tried]
 
 
-def _limit_files(most: int) -> None:
+def limit_files(most: int) -> None:
+    """Let this process write files of at most so many bytes."""
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
 

@@ -71,6 +71,11 @@ FOUND = [
         "one line, from the first line of confide's own code on",
     ),
     Found(
+        "faults",
+        "`confide reproduce` on a full disk showed two warnings of joblib, with lines of its code, above its message.",
+        "one line; warnings are notes there too, as in the other commands",
+    ),
+    Found(
         "models",
         "A forged model with lost parts was loaded, and `confide predict` ended in a traceback.",
         "one line that names the file; likewise `select` and `report`",

@@ -5,7 +5,7 @@ import signal
 import pytest
 
 from fuzz.fault_bench import COMMANDS, Bench, Ended
-from fuzz.faults import closed_pipes, out_of_memory, read_only_folder, signalled, two_at_once
+from fuzz.faults import closed_pipes, limit_files, out_of_memory, read_only_folder, signalled, two_at_once
 
 pytestmark = pytest.mark.slow
 
@@ -27,6 +27,14 @@ def test_signals_at_a_random_moment(bench, what, sent):
 @pytest.mark.xdist_group("faults")
 def test_a_folder_in_which_nothing_can_be_written(bench):
     assert read_only_folder(bench).defects == []
+
+
+@pytest.mark.xdist_group("faults")
+def test_no_room_for_the_parts_of_a_reproduction(bench):
+    ended = bench.run(COMMANDS["reproduce"][0], preexec_fn=lambda: limit_files(10))
+    assert ended.is_one_line
+    assert not (bench.folder / "made/table2.csv").exists()
+    bench.clear()
 
 
 @pytest.mark.xdist_group("faults")

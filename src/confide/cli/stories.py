@@ -106,13 +106,14 @@ def reproduce(
     as_json: Json = False,
 ) -> None:
     """Run the paper's tables and figures again, and show our results beside the paper's."""
-    from confide.paper import Reproduction, reproduction_parts
+    with notes():
+        from confide.paper import Reproduction, reproduction_parts
 
-    plan = Reproduction.of(table, seeds=seeds, jobs=jobs, out=out, coat=coat, yahoo=yahoo)
-    for note in plan.notes:
-        typer.echo(f"note: {note}", err=True)
-    with progress("repetitions", len(plan)) as advance:
-        found = plan.run(advance)
+        plan = Reproduction.of(table, seeds=seeds, jobs=jobs, out=out, coat=coat, yahoo=yahoo)
+        for note in plan.notes:
+            typer.echo(f"note: {note}", err=True)
+        with progress("repetitions", len(plan)) as advance:
+            found = plan.run(advance)
     if as_json:
         print_json({"notes": plan.notes, "tables": found})
         return
