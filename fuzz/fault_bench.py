@@ -19,10 +19,11 @@ CONFIDE = str(Path(sys.executable).with_name("confide"))
 STUDY = ["--observational", "obs.csv", "--trial", "trial.csv", "--treatment", "t", "--outcome", "y", "--id", "who"]
 # `confide reproduce` at sizes at which it takes seconds; everything else is as users run it.
 REPRODUCE = """
-import signal
+import signal, warnings
 from confide.cli.start import leave, main
 signal.signal(signal.SIGINT, leave)
-from confide.paper import reproduce, settings
+with warnings.catch_warnings(action="ignore"):  # the command itself imports this where warnings are notes
+    from confide.paper import reproduce, settings
 small = dict(n=160, m=44, n_test=30, n_refit=2, refits_per_part=1, dimensions=(1, 2), trial_sizes=(4, 44))
 reproduce.Settings = lambda: settings.Settings(**small)
 main()
