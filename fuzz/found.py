@@ -66,6 +66,23 @@ FOUND = [
         "words of messages are cut at 300 characters",
     ),
     Found(
+        "tables",
+        "Outcomes of the size 1e-301 were learnt from with a wrong penalty, since squares of errors were 0: intervals "
+        "were up to nine times as wide as in another unit, silently. Ranks, and so the promise, were not touched.",
+        "outcomes that are all smaller than 1e-100 are refused, with the remedy: change the unit",
+    ),
+    Found(
+        "tables",
+        "A column whose name has a line break made a refusal of two lines.",
+        "one line: the name is quoted where it is part of the remedy too",
+    ),
+    Found(
+        "tables",
+        "Predictions around 1e200, from a column that has almost no spread in the observational table, gave a warning "
+        "of numpy on an overflow.",
+        "the share that they explain is -inf, without a warning",
+    ),
+    Found(
         "faults",
         "Ctrl-C in the first half second, while commands are imported or made, was a traceback.",
         "one line, from the first line of confide's own code on",

@@ -107,6 +107,13 @@ def test_a_declared_category_is_one_whatever_its_values_look_like():
         stack(table, table, categories=["sites"])
 
 
+def test_a_refusal_is_one_line_whatever_the_column_is_called():
+    numbers, words = ({"t": [0, 1], "y": [1.0, 2.0], "two\nlines": cells} for cells in ([1.5, 2.5], ["high", "low"]))
+    with pytest.raises(ValueError, match=r"--category 'two\\nlines', stack\(categories=\['two\\nlines'\]\)") as refusal:
+        stack(pa.table(numbers), pa.table(words))
+    assert "\n" not in str(refusal.value)
+
+
 @given(st.lists(st.sampled_from(["1", "1.0", "1.00", " 1 "]), min_size=1), st.sampled_from([1, 1.0, np.int8(1)]))
 def test_one_category_is_written_in_one_way(cells, number):
     for column in (

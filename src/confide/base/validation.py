@@ -107,6 +107,12 @@ def check_outcome(y: ArrayLike) -> NDArray[np.float64]:
             f"(rows {examples(bad)}). Drop those rows, or impute them before the split."
         )
     check_size("the outcome", outcome)
+    largest = float(np.abs(outcome).max(initial=0.0))
+    if 0 < largest < 1 / LARGEST_NUMBER:  # squares of errors would be 0
+        raise ValueError(
+            f"the outcome is at most {largest:g} in size, and its largest value must be at least "
+            f"{1 / LARGEST_NUMBER:g}, or models cannot tell errors from 0. Change the unit."
+        )
     return outcome
 
 

@@ -414,4 +414,5 @@ def _in(where: str) -> str:
 
 def declare(name: str) -> str:
     """Return how a column is declared a category."""
-    return f"--category {name}, stack(categories=[{name!r}]), or a categorical column in a frame"
+    word = name if name.isprintable() else repr(name)  # an error is one line, whatever a column is called
+    return f"--category {word}, stack(categories=[{name!r}]), or a categorical column in a frame"

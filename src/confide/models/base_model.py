@@ -114,9 +114,13 @@ def check_base(base: Any) -> Any:
 
 
 def share_explained(y: Floats, points: Floats) -> float | None:
-    """Return R², the share of the outcomes' variance that points explain; None if outcomes do not vary."""
+    """Return R², the share of the outcomes' variance that points explain; None if outcomes do not vary.
+
+    Points beyond all numbers of the outcome, whose errors have no square, explain -inf.
+    """
     total = float(np.sum((y - y.mean()) ** 2)) if len(y) else 0.0
-    return 1 - float(np.sum((y - points) ** 2)) / total if total > 0 else None
+    with np.errstate(over="ignore"):
+        return 1 - float(np.sum((y - points) ** 2)) / total if total > 0 else None
 
 
 def name_of_base(model: Any) -> str:
