@@ -89,8 +89,8 @@ FOUND = [
     ),
     Found(
         "faults",
-        "`confide reproduce` on a full disk showed two warnings of joblib, with lines of its code, above its message.",
-        "one line; warnings are notes there too, as in the other commands",
+        "Where no byte can be written, commands showed warnings of joblib, with lines of its code, above their message.",
+        "one line; in `reproduce` warnings are notes too, as in the other commands",
     ),
     Found(
         "models",

@@ -38,6 +38,14 @@ def test_no_room_for_the_parts_of_a_reproduction(bench):
 
 
 @pytest.mark.xdist_group("faults")
+def test_no_room_for_a_byte(bench):
+    ended = bench.run(COMMANDS["predict"][0], preexec_fn=lambda: limit_files(0))
+    assert ended.is_one_line
+    assert not (bench.folder / "out.parquet").exists()
+    bench.clear()
+
+
+@pytest.mark.xdist_group("faults")
 def test_two_runs_at_once_and_nobody_who_listens(bench):
     assert two_at_once(bench, 1).defects == []
     assert closed_pipes(bench, 2).defects == []
