@@ -89,7 +89,7 @@ FOUND = [
     ),
     Found(
         "faults",
-        "Where no byte can be written, commands showed warnings of joblib, with lines of its code, above their message.",
+        "Where no byte can be written, commands showed warnings of joblib, with lines of its code, above the message.",
         "one line; in `reproduce` warnings are notes too, as in the other commands",
     ),
     Found(
