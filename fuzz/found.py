@@ -62,6 +62,11 @@ FOUND = [
     ),
     Found(
         "commands",
+        "`--encoding rot13`, which Python knows but not as an encoding of text, was a traceback.",
+        "refused, with encodings to try",
+    ),
+    Found(
+        "commands",
         "A word of 5,000 characters came back whole in the message.",
         "words of messages are cut at 300 characters",
     ),

@@ -141,6 +141,8 @@ def test_other_encodings_are_recognised_or_asked_for(tmp_path, encoding):
         ({"decimal": "'"}, "decimal point must be '.' or ','"),
         ({"separator": ",", "decimal": ","}, "cannot both be ','"),
         ({"encoding": "utf-99"}, "encoding 'utf-99' is unknown"),
+        ({"encoding": "rot13"}, "encoding 'rot13' is unknown, or not one of text"),
+        ({"encoding": "undefined"}, "encoding 'undefined' is unknown, or not one of text"),
     ],
 )
 def test_bad_dialects(options, message):

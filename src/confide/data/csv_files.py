@@ -55,9 +55,11 @@ class Dialect:
             raise ValueError("the decimal point and the separator cannot both be ','.")
         if self.encoding is not None:
             try:
-                codecs.lookup(self.encoding)
-            except LookupError as error:
-                raise ValueError(f"the encoding {self.encoding!r} is unknown; try utf-8, latin-1 or utf-16.") from error
+                "a".encode(self.encoding)
+            except (LookupError, UnicodeError) as error:
+                raise ValueError(
+                    f"the encoding {self.encoding!r} is unknown, or not one of text; try utf-8, latin-1 or utf-16."
+                ) from error
 
     def values(self, table: pa.Table) -> pa.Table:
         """Return a table of text with numbers in the usual notation, with a decimal point."""
