@@ -68,9 +68,9 @@ def page(tried: list[Row], faults: list[Row], attacks: Sequence[Row] = ()) -> st
         "",
         f"{total:,} hostile inputs{by_hand} and {injected:,} faults, with {_count(defects, 'defect')} when they were "
         f"last run; {_count(len(FOUND), 'defect')} were found so far and mended, each with a test (below). Input that "
-        "cannot be answered is refused in one line that says what to do; an output is whole or not there. The tables are made "
-        "by `make fuzz`, `make attacks` and `make faults`; a drawn case has a number, so that `python -m fuzz tables "
-        "--case 123` runs it again.",
+        "cannot be answered is refused in one line that says what to do; an output is whole or not there. The tables "
+        "are made by `make fuzz`, `make attacks` and `make faults`; a drawn case has a number, so that `python -m fuzz "
+        "tables --case 123` runs it again.",
         "",
     ]
     for fuzzer, (title, text) in TITLES.items():
