@@ -45,7 +45,7 @@ def test_the_page_tells_what_was_seen():
         {"attack": "tables", "case": "another", "held": 0, "seen": "a traceback."},
     ]
     text = page([], [], rows)
-    assert "2 attacks by hand and 0 faults, with 1 defect left" in text
+    assert "2 attacks by hand and 0 faults, with 1 defect when they were last run" in text
     assert "| tables | 2 | 1 | 1 |" in text
     assert "- a \\<b\\> file: one line." in text
     assert "- another: **broke**: a traceback." in text

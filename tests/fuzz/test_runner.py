@@ -30,5 +30,5 @@ def test_the_page_counts_cases():
     assert [(row["family"], row["cases"], row[DEFECT]) for row in summed] == [("a", 2, 1), ("b", 1, 0)]
     fault = {"fault": "killed", "command": "run", "injected": 5, "in_the_middle": 4, "survived": 5, "defects": ""}
     text = page.page(summed, [fault])
-    assert "3 hostile inputs and 5 faults, with 1 defect left" in text
+    assert "3 hostile inputs and 5 faults, with 1 defect when they were last run" in text
     assert "| **all** | 3 | 2 | 0 | 1 |" in text
