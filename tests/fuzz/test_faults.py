@@ -30,18 +30,12 @@ def test_a_folder_in_which_nothing_can_be_written(bench):
 
 
 @pytest.mark.xdist_group("faults")
-def test_no_room_for_the_parts_of_a_reproduction(bench):
-    ended = bench.run(COMMANDS["reproduce"][0], preexec_fn=lambda: limit_files(10))
+@pytest.mark.parametrize(("what", "most"), [("predict", 0), ("reproduce", 10)])
+def test_no_room_for_more_bytes(bench, what, most):
+    command, outputs = COMMANDS[what]
+    ended = bench.run(command, preexec_fn=lambda: limit_files(most))
     assert ended.is_one_line
-    assert not (bench.folder / "made/table2.csv").exists()
-    bench.clear()
-
-
-@pytest.mark.xdist_group("faults")
-def test_no_room_for_a_byte(bench):
-    ended = bench.run(COMMANDS["predict"][0], preexec_fn=lambda: limit_files(0))
-    assert ended.is_one_line
-    assert not (bench.folder / "out.parquet").exists()
+    assert not any((bench.folder / name).exists() for name in outputs)
     bench.clear()
 
 
