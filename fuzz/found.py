@@ -94,6 +94,12 @@ FOUND = [
     ),
     Found(
         "faults",
+        "Ctrl-C at the moment at which a library makes a class was a traceback with Python 3.11, which raises another "
+        "error there.",
+        "one line",
+    ),
+    Found(
+        "faults",
         "Where no byte can be written, commands showed warnings of joblib, with lines of its code, above the message.",
         "one line; in `reproduce` warnings are notes too, as in the other commands",
     ),
@@ -280,6 +286,18 @@ FOUND = [
         "The screen and the page said of average effects that the large table cannot bias them. The slope is learnt "
         "from the same rows: with skewed outcomes and 20 rows .838 were covered of .95 (trial alone .909).",
         "they say that there is a bias of order 1/n; the page on averages has the figures, a test shows it",
+    ),
+    Found(
+        "walk: a statistician",
+        "Two-stage methods gave an empty set, silently, where a base model predicts infinity for a new row, and an "
+        "interval where a ratio of one's own is below zero there.",
+        "refused, as in the other methods",
+    ),
+    Found(
+        "walk: a statistician",
+        "An encoder of one's own got whole numbers of 8 bits from a study and of 64 from new rows, and squares wrapped "
+        "in one of them: .45 were covered of .9.",
+        "it gets 64 bits from both; .889",
     ),
     Found(
         "walk: a shop",

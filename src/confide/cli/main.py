@@ -33,6 +33,10 @@ def main() -> None:
         status = app(with_address(sys.argv[1:]), standalone_mode=False)
     except KeyboardInterrupt:  # before typer could hear it
         _fail("interrupted.", INTERRUPTED)
+    except RuntimeError as error:
+        if not isinstance(error.__cause__, KeyboardInterrupt):  # so Python 3.11 tells it of where a class is made
+            raise
+        _fail("interrupted.", INTERRUPTED)
     except UsageError as error:
         _fail(_usage(error))
     except BrokenPipeError:  # the reader of the output has closed it
