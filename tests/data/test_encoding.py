@@ -5,7 +5,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from sklearn.preprocessing import OneHotEncoder
+from sklearn.preprocessing import FunctionTransformer, OneHotEncoder
 
 from confide.data.encoding import (
     MAX_CATEGORIES,
@@ -214,3 +214,12 @@ def test_the_encoder_learns_categories_of_the_rows_of_the_mask_alone(kind):
 def test_an_encoder_of_ones_own_needs_a_row_to_learn_from():
     with pytest.raises(RefusalError, match=r"0 of 4 rows are left for the encoder .* Use encoder='auto'"):
         fitted_encoder(OneHotEncoder(), pd.DataFrame(COLUMNS), np.zeros(4, dtype=bool))
+
+
+@pytest.mark.parametrize("kind", [pa.int8(), pa.float32()])
+def test_an_encoder_of_ones_own_sees_a_study_and_new_rows_in_one_type(kind):
+    squares = FunctionTransformer(lambda frame: np.asarray(frame["k"].to_numpy())[:, None] ** 2)
+    values = [1.1, 90.7] if kind == pa.float32() else [11, 99]
+    narrow, usual = (pa.table({"k": pa.array(values, kind).cast(each)}) for each in (kind, pa.float64()))
+    fitted = fitted_encoder(squares, narrow, np.ones(2, dtype=bool))
+    np.testing.assert_array_equal(encoded_by(fitted, narrow, own=True), encoded_by(fitted, usual, own=True))

@@ -4,7 +4,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from confide import stack
+from confide import CounterfactualIntervals, stack
 
 OBSERVATIONAL = {"t": [0, 1, 0], "y": [1.0, 2.0, 3.0], "age": [30, 40, 50], "city": ["Ulm", "Bern", None]}
 TRIAL = {"city": ["Rome", "Ulm"], "age": [35.5, 45.5], "y": [4, 5], "t": [1, 0]}
@@ -144,6 +144,28 @@ def test_unsigned_integers_that_no_signed_one_holds():
     one = pa.table({**OBSERVATIONAL, "age": pa.array([2**63, 2**64 - 1, 5], pa.uint64())})
     X, *_ = stack(one, pa.table({**TRIAL, "age": pa.array([1, 2], pa.uint64())}))
     assert X["age"].to_pylist() == [2.0**63, 2.0**64, 5, 1, 2]
+
+
+@pytest.mark.parametrize("make", MAKERS.values())
+def test_narrow_numbers_stay_narrow_and_change_no_answer(make):
+    def tables(number, whole):
+        rng = np.random.default_rng(0)
+        for rows in (60, 40):
+            columns = {"a": rng.standard_normal(rows).astype(np.float32), "b": rng.integers(0, 9, rows)}
+            columns["a"][3] = np.nan
+            outcomes = {"t": np.arange(rows) % 2, "y": rng.standard_normal(rows)}
+            yield make({"a": columns["a"].astype(number), "b": columns["b"].astype(whole), **outcomes})
+
+    narrow, wide = stack(*tables(np.float32, np.int8)), stack(*tables(np.float64, np.int64))
+    types = [pa.table(X) if make is not pd.DataFrame else pa.Table.from_pandas(X) for X in (narrow.X, wide.X)]
+    assert [types[0].schema.field(name).type for name in "ab"] == [pa.float32(), pa.int8()]
+    assert [types[1].schema.field(name).type for name in "ab"] == [pa.float64(), pa.int64()]
+    answers = [
+        np.asarray(CounterfactualIntervals("transfer", base="linear", random_state=0).fit(each).predict_interval(X, 1))
+        for each, X in ((narrow, narrow.X), (narrow, wide.X), (wide, wide.X))
+    ]
+    np.testing.assert_array_equal(answers[0], answers[1])
+    np.testing.assert_array_equal(answers[0], answers[2])
 
 
 def test_numbers_that_cannot_be_squared_are_refused():

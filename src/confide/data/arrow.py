@@ -20,6 +20,11 @@ if TYPE_CHECKING:
     from confide.typing import Floats, Table
 
 
+# Whole numbers of fewer than 64 bits, and all such numbers.
+NARROW = (nw.Int8, nw.Int16, nw.Int32, nw.UInt8, nw.UInt16, nw.UInt32)
+SHORT = (*NARROW, nw.Float32)
+
+
 def is_frame(X: Table) -> bool:
     """Return whether X is a data frame that narwhals reads; raise if two of its columns have one name."""
     try:
@@ -34,6 +39,20 @@ def read_frame(X: Table) -> nw.DataFrame[Any]:
     """Return X as an eager narwhals frame; a lazy frame is collected."""
     frame = nw.from_native(X)
     return frame.collect() if isinstance(frame, nw.LazyFrame) else frame
+
+
+def wide(X: Table) -> Any:
+    """Return a frame whose numbers have 64 bits, as the same type as X; all else as it is.
+
+    A transformer of one's own then computes alike with a study and with new rows, whatever types their files have.
+    """
+    if not is_frame(X):
+        return X
+    frame = read_frame(X)
+    wider = {name: nw.Int64 if kind in NARROW else nw.Float64 for name, kind in frame.schema.items() if kind in SHORT}
+    if not wider:
+        return X
+    return frame.with_columns(nw.col(name).cast(kind) for name, kind in wider.items()).to_native()
 
 
 @dataclass(frozen=True)

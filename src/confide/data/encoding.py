@@ -28,7 +28,7 @@ from confide.base.cache import make_once, same
 from confide.base.threads import threads_for
 from confide.base.validation import examples, suggest
 from confide.data import kinds
-from confide.data.arrow import is_frame, read_array, read_table, take_rows
+from confide.data.arrow import is_frame, read_array, read_table, take_rows, wide
 from confide.data.twins import twins
 from confide.exceptions import RefusalError
 
@@ -290,7 +290,7 @@ def fitted_encoder(encoder: Any, X: Table, learns: NDArray[np.bool_], beyond: Be
                     f"0 of {len(learns)} rows are left for the encoder to learn from, and it needs at least 1: all "
                     "others calibrate, or are of a cluster that does. Use encoder='auto', or give more rows."
                 )
-            return clone(encoder).fit(take_rows(X, learns))
+            return clone(encoder).fit(wide(take_rows(X, learns)))
         held = make_once(kinds_of, X) if beyond is None else beyond.kinds
         return same(TableEncoder(held).fit(X, rows=learns, beyond=beyond))
 
@@ -299,7 +299,7 @@ def encoded_by(encoder: Any, X: Table, *, own: bool) -> NDArray[np.float64]:
     """Return covariates as numbers by a fitted encoder; an error says so if it is the caller's own."""
     try:
         with threads_for(X):
-            return dense(encoder.transform(X))
+            return dense(encoder.transform(wide(X) if own else X))
     except ValueError as error:
         if not own:
             raise

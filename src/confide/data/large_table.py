@@ -185,7 +185,8 @@ class LargeTable(TableByBatches):
             for batch in part.batches():
                 values = joined(values, look.at(batch, part.where, start))
                 first, last = np.searchsorted(chosen, [before, before + len(batch)])
-                kept.append(batch.take(pa.array(chosen[first:last] - before)))
+                every = last - first == len(batch)  # as in a table that is kept whole, without a copy
+                kept.append(batch if every else batch.take(pa.array(chosen[first:last] - before)))
                 before += len(batch)
                 start += len(batch)
         return Scan(total, pa.Table.from_batches(kept, schema), values, chosen, self.random_state)

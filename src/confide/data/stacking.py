@@ -222,9 +222,13 @@ def _join(name: str, sources: Sources, kind: str) -> pa.ChunkedArray:
     elif kind != kinds.NUMBERS:
         read = [kinds.temporal(name, part, kind) for part in parts]
     elif all(pa.types.is_integer(part.type) and not pa.types.is_uint64(part.type) for part in parts):
-        read = [part.cast(pa.int64()) for part in parts]
+        whole = parts[0].type if len({part.type for part in parts}) == 1 else pa.int64()
+        read = [part.cast(whole) for part in parts]
     else:
-        read = [pa.chunked_array([pa.array(kinds.numbers(name, part), from_pandas=True)]) for part in parts]
+        # What comes in single precision stays so: it is half the memory of a large table.
+        precision = np.float32 if all(pa.types.is_float32(part.type) for part in parts) else np.float64
+        values = (kinds.numbers(name, part).astype(precision, copy=False) for part in parts)
+        read = [pa.chunked_array([pa.array(each, from_pandas=True)]) for each in values]
     return pa.chunked_array([chunk for part in read for chunk in part.chunks], read[0].type)
 
 

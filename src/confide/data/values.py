@@ -161,13 +161,15 @@ def words_among_numbers(name: str, columns: Mapping[str, pa.ChunkedArray]) -> st
     for where, column in columns.items():
         if not kinds.is_text(column.type):
             continue
-        text = kinds.plain(column).drop_null()
+        different = counted(kinds.plain(column).drop_null())
+        text, times = different.values, different.counts
         fits = kinds.is_number_text(text)
-        words = sorted(text.filter(pa.array(~fits)).unique().to_pylist())
-        many = len(text.unique()) - len(words) >= MANY_NUMBERS and 2 * fits.sum() > len(text)
+        cells, numbers = int(times.sum()), int(times[fits].sum())
+        words = sorted(text.filter(pa.array(~fits)).to_pylist())
+        many = len(text) - len(words) >= MANY_NUMBERS and 2 * numbers > cells
         if many and 0 < len(words) <= FEW_WORDS:
             return (
-                f"column {name!r} is taken as categories, although {fits.sum()} of {len(text)} cells in {where} are "
+                f"column {name!r} is taken as categories, although {numbers} of {cells} cells in {where} are "
                 f"numbers: the others are {examples(map(repr, words))}. If that means missing, leave these cells "
                 f"empty; if categories are meant, declare the column one ({kinds.declare(name)})."
             )

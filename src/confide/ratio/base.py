@@ -56,7 +56,7 @@ class DensityRatio(BaseEstimator, ABC):
         with threads_for(len(numerator) + len(denominator)):
             self._fit(numerator[:, columns], denominator[:, columns])
         self.n_columns_ = numerator.shape[1]
-        self.clipped_ = self._count_clipped(np.concatenate([numerator, denominator]))
+        self.clipped_ = sum(map(self._count_clipped, (numerator, denominator)))
         return self
 
     def predict(self, rows: ArrayLike) -> NDArray[np.float64]:

@@ -54,7 +54,7 @@ def logistic_regression() -> Pipeline:
 def without(rows: NDArray[np.float64], removed: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the rows minus the removed ones, each taken out once; raise if one is not there."""
     first = len(rows) - len(removed)
-    if first >= 0 and np.array_equal(rows[first:], removed, equal_nan=True):  # the quick way, if they are the last rows
+    if first >= 0 and _same_bytes(rows[first:], removed):  # the quick way, if they are the last rows
         return rows[:first]
     waiting = Counter(row.tobytes() for row in np.ascontiguousarray(removed))
     kept = np.ones(len(rows), dtype=bool)
@@ -70,3 +70,8 @@ def without(rows: NDArray[np.float64], removed: NDArray[np.float64]) -> NDArray[
             "Give the covariates of the whole observational table, all arms, as population."
         )
     return rows[kept]
+
+
+def _same_bytes(rows: NDArray[np.float64], others: NDArray[np.float64]) -> bool:
+    """Return whether two matrices are the same to the last bit, NaN among them."""
+    return np.array_equal(rows.view(np.uint64), others.view(np.uint64))
