@@ -112,6 +112,10 @@ def two_stages() -> Iterator[Setup]:
     yield one("wscp-dr-calibrated", "paper", 30, (0.1,), "classifier", **QUICK)
     yield one("wscp-dr*-calibrated", "clinic", 30, (0.1,), "classifier", **QUICK)
     yield one("wscp-dr*-calibrated", "known ratio", 19, (0.1,), "classifier", ceiling=True)
+    quantile = {"params": {"second_stage": None}}
+    yield one("wscp-dr-calibrated", "known ratio", 19, (0.1,), "blind", told="blind ratio, quantile alone", **quantile)
+    yield one("wscp-dr*-calibrated", "known ratio", 19, (0.1,), "classifier", told="nothing regressed", **quantile)
+    yield one("wscp-dr-exact", "known ratio", 50, (0.1,), "oracle", told="oracle ratio, quantile alone", **quantile)
     for rows in (9, 50, 200):
         yield one("wscp-dr-exact", "known ratio", rows, (0.1, 0.05), "oracle")
     yield one("wscp-dr-exact", "discrete", 50, (0.2, 0.1), "oracle")

@@ -185,6 +185,10 @@ ON_TRIAL = {
     "wscp-dr-calibrated": ({"ratio": ratio(), "second_stage": tree()}, "half"),
     "wscp-dr*-exact": ({"ratio": ratio(on="x"), "second_stage": tree()}, "half"),
     "wscp-dr*-calibrated": ({"ratio": ratio(on="x"), "second_stage": tree()}, "half"),
+    "wscp-dr-exact, the quantile alone": ({"ratio": ratio()}, "half"),
+    "wscp-dr-calibrated, the quantile alone": ({"ratio": ratio()}, "half"),
+    "wscp-dr*-exact, nothing regressed": ({"ratio": ratio(on="x")}, "half"),
+    "wscp-dr*-calibrated, nothing regressed": ({"ratio": ratio(on="x")}, "half"),
 }
 ON_OBSERVATIONAL = {
     "wcp": {},

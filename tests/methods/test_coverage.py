@@ -156,9 +156,9 @@ RATIOS = {
 }
 
 
-def wscp(target, ratio):
+def wscp(target, ratio, second_stage="linear"):
     def make(**params):
-        linear = {"base": LinearRegression(), "second_stage": LinearRegression()}
+        linear = {"base": LinearRegression(), "second_stage": second_stage}
         return WSCPDR(ratio=OracleRatio(RATIOS[ratio]), target=target, **linear, **params)
 
     return make
@@ -179,6 +179,16 @@ def test_wscp_dr_calibrated_covers_whatever_the_ratio_and_exact_with_the_true_on
             coverages(wscp("interval", "oracle"), alpha, 200, 100, 200, BIAS),
             1 - 2 * alpha,
         )
+    assert_covers(cells)
+
+
+@pytest.mark.filterwarnings("ignore::confide.InfiniteIntervalWarning")
+def test_wscp_dr_covers_where_the_quantile_alone_is_regressed():
+    cells = {
+        f"calibrated, {ratio}": (coverages(wscp("outcome", ratio, None), 0.1, 200, 60, 60, BIAS), 0.9)
+        for ratio in RATIOS
+    }
+    cells["exact, oracle"] = (coverages(wscp("interval", "oracle", None), 0.1, 200, 100, 60, BIAS), 0.8)
     assert_covers(cells)
 
 

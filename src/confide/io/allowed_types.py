@@ -52,6 +52,8 @@ OBJECTS = {
     "confide.models.auto.AutoClassifier",
     "confide.models.auto.AutoRegressor",
     "confide.models.interval_ends.IntervalEnds",
+    "confide.models.interval_ends.MovedEnds",
+    "confide.models.interval_ends.QuantileAt",
     "confide.models.lightgbm_model.LightGBMRegressor",  # its trees are arrays, which `check_trees` checks
     "confide.models.preprocessing.Learner",
     "confide.models.preprocessing.SeenColumns",

@@ -28,9 +28,8 @@ from confide.conformal.quantile import Calibration, check_alpha, check_weights
 from confide.data.splits import Rows, as_slice, check_shares, join, spawn_seeds, split_places
 from confide.exceptions import RefusalError, TrialAloneWarning
 from confide.methods.arm import Arm
-from confide.methods.new_rows import predictions
 from confide.methods.trial_outcomes import TrialOutcomes
-from confide.models.base_model import check_base, check_base_on, share_explained
+from confide.models.base_model import check_base, check_base_on, predictions, share_explained
 from confide.models.fitting import seeded
 from confide.models.lightgbm_model import LightGBMRegressor
 from confide.models.scores import Grounded, Score, check_score, raised_scores

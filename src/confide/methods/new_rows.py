@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from confide.models.base_model import predictions
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
@@ -90,15 +92,3 @@ class NewRows:
         """Yield the rows in order, ``size`` at a time."""
         for start in range(0, len(self), size):
             yield self[start : start + size]
-
-
-def predictions(base: Any, X: Floats) -> Floats:
-    """Return the base model's predictions; raise if one is NaN or infinite."""
-    found: Floats = np.asarray(base.predict(X), dtype=np.float64)
-    bad = ~np.isfinite(found)
-    if bad.any():
-        raise ValueError(
-            f"the base model predicts {'NaN' if np.isnan(found).any() else 'infinity'} for "
-            f"{bad.reshape(len(bad), -1).any(axis=1).sum()} rows. Use a base model that always predicts a number."
-        )
-    return found

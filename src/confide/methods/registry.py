@@ -50,11 +50,16 @@ class Method:
     ratio_on: str | None = None
 
 
-_TWO_STAGES = "base: observational fit rows; intervals at trial rows by the other observational rows, weight {}; "
-_ENDS = {
-    "inexact": "their ends regressed on x over all trial rows",
-    "exact": "their ends regressed on x over trial fit rows, calibrated to contain the other trial rows' intervals",
-    "calibrated": "their ends regressed on x over trial fit rows, calibrated to contain the other trial rows' outcomes",
+_TWO_STAGES = "base: observational fit rows; "
+_FIRST_STAGE = {
+    "xy": "intervals at trial rows by the other observational rows, weight r̂(x, y); "
+    "their quantile regressed on x over trial fit rows",
+    "x": "intervals at every x by the other observational rows, weight r̂(x)",
+}
+_SECOND_STAGE = {
+    "inexact": "",
+    "exact": "; ends moved apart to contain the intervals of the trial's calibration rows",
+    "calibrated": "; ends moved apart to contain the outcomes of the trial's calibration rows",
 }
 _STAGES: dict[str, dict[str, Any]] = {
     "inexact": {"exact": False},
@@ -65,11 +70,12 @@ _STAGES: dict[str, dict[str, Any]] = {
 
 def _wscp_dr(form: str, summary: str, star: str = "") -> Method:
     """Return the entry of a two-stage method; the star marks a density ratio that does not use outcomes."""
+    on = "x" if star else "xy"
     return Method(
         name=f"wscp-dr{star}-{form}",
         estimator="confide.methods.wscp_dr:WSCPDR",
-        uses=_TWO_STAGES.format("r̂(x)" if star else "r̂(x, y)") + _ENDS[form],
-        promise=two_stage_promise(form, "x" if star else "xy"),
+        uses=_TWO_STAGES + _FIRST_STAGE[on] + _SECOND_STAGE[form],
+        promise=two_stage_promise(form, on),
         summary=summary,
         parameters=_STAGES[form],
         ratio_on="x" if star else None,

@@ -15,9 +15,8 @@ from confide.conformal.intervals import Intervals, IntervalSets
 from confide.conformal.quantile import check_alpha
 from confide.conformal.stacked import rank_of
 from confide.methods.base import ArmEstimator
-from confide.methods.new_rows import predictions
 from confide.methods.promise import KEPT, KEPT_UNDER_CONFOUNDING, KEPT_WITH_ENOUGH_ROWS, Promise
-from confide.models.base_model import BASE_ON, check_base_on, share_explained
+from confide.models.base_model import BASE_ON, check_base_on, predictions, share_explained
 from confide.models.comparison import COMPARISON_ROWS, FOLDS
 from confide.models.scores import AbsoluteResidual, Shifted, raised_scores
 from confide.ratio import ClassifierRatio

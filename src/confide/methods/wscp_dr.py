@@ -13,7 +13,8 @@ from confide.conformal.intervals import Intervals, IntervalSets
 from confide.conformal.quantile import Calibration, check_alpha, rows_needed
 from confide.methods.base import ArmEstimator
 from confide.methods.promise import two_stage_promise
-from confide.models.interval_ends import IntervalEnds
+from confide.methods.weighted import weighs_outcome
+from confide.models.interval_ends import IntervalEnds, MovedEnds, QuantileAt
 from confide.models.scores import SIDES, raised_scores
 from confide.ratio import ClassifierRatio
 from confide.ratio.registry import looks_at
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from confide.methods.arm import Arm
     from confide.methods.new_rows import NewRows
     from confide.methods.promise import Promise
+    from confide.models.interval_ends import Ends
     from confide.models.scores import Score
     from confide.ratio import DensityRatio
     from confide.typing import Booleans, Floats, Level, RandomState, Regressor
@@ -35,11 +37,16 @@ TARGETS = ("interval", "outcome")
 
 
 class WSCPDR(ArmEstimator):
-    """Weighted intervals at the trial's rows (stage 1), whose ends are then regressed on the covariates (stage 2).
+    """Weighted intervals at the trial's rows (stage 1), learnt as a function of the covariates (stage 2).
 
     First stage: a base model and calibration on observational rows, weighted by r̂(x, y); at a trial row the
-    outcome, and so its own weight, is known, which gives an interval C. Second stage: the ends of C are
-    regressed on x over trial rows, and moved apart by a quantile over other trial rows.
+    outcome, and so its own weight, is known, which gives an interval C. Second stage: the ends of C as functions of x,
+    m̂ᴸ and m̂ᴿ, are learnt from trial fit rows, and moved apart by a quantile over the trial's calibration rows.
+
+    C lies around the base model's prediction, which is known for every x, at a quantile q of stage 1. So only q is
+    regressed, by one model. A ratio on covariates alone gives q for every x, and nothing is regressed. m̂ᴸ and m̂ᴿ are
+    finite: in place of an infinite q stands the smallest with which they reach both ends of the outcome's range.
+    ``second_stage`` regresses both ends of C, as Algorithm 3 is written.
 
     Promise, by ``exact`` and ``target``:
 
@@ -54,19 +61,20 @@ class WSCPDR(ArmEstimator):
         As in `Naive`; ``calibration`` is the share of rows that calibrate in each source.
     base_on : {"observational", "trial", "weighted", "grounded"}
         Whose fit rows the base model of the first stage learns from; "weighted": both, weighed by the ratio;
-        "grounded": observational ones, corrected on the trial's. Inexact, all trial rows train the ends, those of the
-        base model among them.
+        "grounded": observational ones, corrected on the trial's.
     ratio : density ratio or name, default None
         None: `ClassifierRatio`.
     exact : bool
-        Whether the second stage calibrates on trial rows. If not, all trial rows train the ends.
+        Whether the second stage calibrates on trial rows.
     target : {"interval", "outcome"}
         What the second stage is calibrated to contain: the first stage's interval, or the outcome.
     levels : (float, float), default None
         α₁ and α₂, the levels of the two stages. None: alpha in both, as the paper. `with_alpha` scales both
         in proportion to alpha.
-    second_stage : regressor, default None
-        The regressor of the ends; None is `confide.models.auto.AutoRegressor`.
+    second_stage : regressor or name, default None
+        A regressor of both ends, as Algorithm 3 is written; inexact, all trial rows train it. None: the quantile
+        alone is regressed, by `confide.models.auto.AutoRegressor`; with ``refit=True`` that is the regressor of
+        both ends, as each trial row then has a base model of its own.
     refit : bool
         Refit the base model for each trial row on all observational rows and that row, as Algorithm 3 is
         written. Observational rows then both fit and calibrate, so that the promise of ``target="interval"`` is not
@@ -74,9 +82,9 @@ class WSCPDR(ArmEstimator):
 
     Attributes
     ----------
-    ends_ : IntervalEnds
-        The regressors of the ends; ``ends_.capped_`` is the number of infinite ends that were replaced by
-        the domain's end for training.
+    ends_ : MovedEnds or IntervalEnds
+        The ends as functions of x; ``ends_.capped_`` is the number of infinite ends of stage 1's intervals, at the rows
+        that ends are learnt from, in place of which finite ones stand.
     """
 
     _needs: ClassVar = {"observational": 2, "trial": 2}
@@ -97,7 +105,7 @@ class WSCPDR(ArmEstimator):
         exact: bool = True,
         target: str = "interval",
         levels: tuple[Level, Level] | None = None,
-        second_stage: Regressor | None = None,
+        second_stage: Regressor | str | None = None,
         refit: bool = False,
     ) -> None:
         self.base = base
@@ -135,7 +143,11 @@ class WSCPDR(ArmEstimator):
 
     def _fits_on(self, observational: int) -> tuple[str, ...]:  # noqa: ARG002
         every_row = "observational" if self.refit else "observational fit"
-        return (every_row, "trial fit" if self._form() != "inexact" else "trial")
+        return (every_row, "trial" if self._form() == "inexact" and self._regresses_ends() else "trial fit")
+
+    def _regresses_ends(self) -> bool:
+        """Return whether both ends are regressed, not the quantile alone."""
+        return self.refit or self.second_stage is not None
 
     def _fit(self, arm: Arm) -> None:
         if self.target not in TARGETS:
@@ -150,7 +162,8 @@ class WSCPDR(ArmEstimator):
         self.ratio_ = self._learn_ratio(ratio, trial_fit.joined(), fit.joined(), arm)
         self.base_ = self._learn_on(self.base_on, fit, trial_fit, arm)
         self.first_stage_: Calibration = self._calibrate(calibration, weighted=True)
-        self.end_rows_ = arm.trial if self.form_ == "inexact" else trial_fit
+        self.regresses_ends_ = self._regresses_ends()
+        self.end_rows_ = arm.trial if self.form_ == "inexact" and self.regresses_ends_ else trial_fit
         self.calibration_rows_ = trial_calibration
         # Infinite ends are replaced by the domain's ends, which must not depend on calibration rows.
         learnt_from = np.concatenate([arm.observational.y, self.end_rows_.y])
@@ -159,7 +172,7 @@ class WSCPDR(ArmEstimator):
         if self.refit:
             parts = [self.end_rows_] + [self.calibration_rows_] * (self.form_ == "exact")
             self.refits_ = [self._refit_at(arm, rows) for rows in parts]
-        self.ends_ = IntervalEnds(self.second_stage, arm.base_seed)
+        self.end_seed_ = arm.base_seed
         self._second_stage()
 
     def _at(self, alpha: Level) -> Self:
@@ -191,9 +204,8 @@ class WSCPDR(ArmEstimator):
         )
 
     def _second_stage(self) -> None:
-        """Regress the ends of the first stage's intervals, and calibrate them if the method is exact."""
-        self.ends_ = IntervalEnds(self.ends_.regressor, self.ends_.seed)
-        self.ends_.fit(self.end_rows_.X, self._first_stage(0), self.domain_)
+        """Learn the ends of the first stage's intervals, and calibrate them if the method is exact."""
+        self.ends_ = self._learn_ends()
         rows = self.calibration_rows_
         self.marks_ = rows.marks
         if self.form_ == "calibrated":
@@ -204,6 +216,17 @@ class WSCPDR(ArmEstimator):
         self.calibration_ = Calibration.of(
             [] if self.form_ == "inexact" else self.ends_.miss(rows.X, self._first_stage(1))
         )
+
+    def _learn_ends(self) -> Ends:
+        """Return the ends of the first stage's intervals as functions of x."""
+        rows = self.end_rows_
+        if self.regresses_ends_:
+            ends = IntervalEnds(self.fitted_as_.second_stage, self.end_seed_)
+            return ends.fit(rows.X, self._first_stage(0), self.domain_)
+        alpha = self.levels_[0]
+        known = None if weighs_outcome(self.ratio_) else QuantileAt(self.first_stage_, self.ratio_, alpha)
+        moved = MovedEnds(self.base_, self.score_, self.domain_, self.outcome_range_, self.end_seed_)
+        return moved.fit(rows.X, self.first_stage_.quantile(alpha, self._weigh(rows.X, rows.y)), known)
 
     def _on_side(self, side: str) -> Self:
         """Return a copy whose intervals have one end; the first stage keeps both."""
@@ -264,10 +287,16 @@ class WSCPDR(ArmEstimator):
         return np.zeros(1) if self.form_ == "inexact" else self.calibration_.quantile(self._quantile_alpha(), own)
 
     def _sets(self, rows: NewRows) -> IntervalSets:
-        return IntervalSets.of(self._clip(self.ends_.widened(rows.X, self._offset(rows.weight), self.side_)))
+        return IntervalSets.of(
+            self._clip(self.ends_.widened(rows.X, self._offset(rows.weight), self.side_, self._known(rows)))
+        )
+
+    def _known(self, rows: NewRows) -> Floats | None:
+        """Return the base model's predictions of new rows, if the ends lie around them."""
+        return None if self.regresses_ends_ else rows.prediction
 
     def _members(self, rows: NewRows, values: Floats) -> Booleans:
-        lower, upper = (end[:, None] for end in self.ends_.predict(rows.X))
+        lower, upper = (end[:, None] for end in self.ends_.predict(rows.X, self._known(rows)))
         below, above = lower - values, values - upper
         missed = {"both": np.maximum(below, above), "lower": below, "upper": above}[self.side_]
         return np.asarray(missed <= self._offset(rows.weight)[..., None])

@@ -58,6 +58,18 @@ def learn(base: Any, rows: Rows, seed: int) -> Any:
     return _checked(fit_once(model, rows.X, rows.y, **weights_for(model, rows.weight)), rows.X[:2])
 
 
+def predictions(base: Any, X: Floats) -> Floats:
+    """Return the base model's predictions; raise if one is NaN or infinite."""
+    found: Floats = np.asarray(base.predict(X), dtype=np.float64)
+    bad = ~np.isfinite(found)
+    if bad.any():
+        raise ValueError(
+            f"the base model predicts {'NaN' if np.isnan(found).any() else 'infinity'} for "
+            f"{bad.reshape(len(bad), -1).any(axis=1).sum()} rows. Use a base model that always predicts a number."
+        )
+    return found
+
+
 def _checked(model: Any, X: Floats) -> Any:
     """Return a fitted model; raise unless it predicts one number per row, which a model of one's own may not."""
     found = model.predict(X)

@@ -114,7 +114,8 @@ def _unfitted(name: str, ratio: Any = ClassifierRatio) -> ArmEstimator:
     if name in PLAIN:
         return method("naive", base=clone(PLAIN[name]))
     given = {"ratio": ratio()} if name in WEIGHTED else {}
-    return method(name, base=GradientBoostingRegressor(), **given)
+    ends = {"second_stage": "auto"} if name.startswith("wscp") else {}  # both ends, as in Algorithm 3
+    return method(name, base=GradientBoostingRegressor(), **given, **ends)
 
 
 def _edges(arm: Setting) -> tuple[float, float]:
