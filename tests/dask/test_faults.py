@@ -5,6 +5,7 @@ import signal
 import socket
 import threading
 import time
+from types import SimpleNamespace
 
 import dask
 import dask.dataframe as dd
@@ -134,6 +135,38 @@ def test_the_scheduler_is_lost(own_client):
     with pytest.raises(ClusterError, match=r"the connection to the scheduler tcp://.* was lost"):
         confide.dask.fit(CounterfactualIntervals(), slow_frame(2.0), TRIAL, client=own_client)
     thread.join()
+
+
+class LosesTheScheduler:
+    """A client whose connection is lost while it asks the scheduler of its workers."""
+
+    def __init__(self):
+        self.status = "running"
+        self.scheduler = SimpleNamespace(address="tcp://127.0.0.1:1")
+
+    def compute(self, tasks):
+        return [SimpleNamespace(status="pending") for _ in tasks]
+
+    def scheduler_info(self, n_workers):
+        self.status = "closed"
+        return {}
+
+
+def test_the_scheduler_is_lost_while_it_is_asked():
+    with pytest.raises(ClusterError, match=r"the connection to the scheduler tcp://127.0.0.1:1 was lost"):
+        Cluster(LosesTheScheduler()).map("anything", len, ["a"])
+
+
+def test_the_scheduler_is_lost_while_results_are_fetched(own_client, monkeypatch):
+    gather = own_client.gather
+
+    def gather_without_scheduler(futures):
+        own_client.cluster.close()
+        return gather(futures)
+
+    monkeypatch.setattr(own_client, "gather", gather_without_scheduler)
+    with pytest.raises(ClusterError, match=r"anything: the connection to the scheduler tcp://.* was lost"):
+        Cluster(own_client).map("anything", len, ["a"])
 
 
 def test_a_scheduler_that_does_not_answer(monkeypatch):

@@ -6,7 +6,8 @@ import logging
 import threading
 import time
 import warnings
-from contextlib import contextmanager
+from concurrent.futures import CancelledError
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -86,14 +87,17 @@ class Cluster:
         if not tasks:
             return []
         self._check_alive(what)
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", message="Sending large graph")  # a model, which all tasks share
-            futures = self.client.compute(list(tasks))
+        futures: list[Any] = []
         try:
+            with warnings.catch_warnings():
+                warnings.filterwarnings("ignore", message="Sending large graph")  # a model, which all tasks share
+                futures = self.client.compute(list(tasks))
             self._wait(what, futures)
             return list(self.client.gather(futures))
-        except BaseException:
+        except BaseException as error:
             self._give_up(futures)
+            if self._says_lost(error):
+                raise self._lost(what) from error
             raise
 
     def map(self, what: str, function: Callable[..., Any], *arguments: Sequence[Any]) -> list[Any]:
@@ -110,12 +114,12 @@ class Cluster:
                 if future.status == "error":
                     raise _told(what, future)
                 if future.status in ("cancelled", "lost"):
-                    raise ClusterError(f"{what}: the connection to the scheduler {self.address} was lost.")
+                    raise self._lost(what)
             waiting = [future for future in waiting if future.status != "finished"]
             now = time.monotonic()
             if self.client.status in ("closing", "closed"):
-                raise ClusterError(f"{what}: the connection to the scheduler {self.address} was lost.")
-            workers = self._workers() if self.client.status == "running" else {}
+                raise self._lost(what)
+            workers = self._workers()
             if any(map(_works, workers.values())):
                 seen = now
             if now - seen > self.patience:
@@ -127,6 +131,14 @@ class Cluster:
                 )
             if waiting:
                 time.sleep(LOOK_SECONDS)
+
+    def _says_lost(self, error: BaseException) -> bool:
+        """Return whether an error is Dask's way of telling that the connection was lost meanwhile."""
+        lost = self.client.status != "running" and isinstance(error, Exception) and not isinstance(error, ClusterError)
+        return lost or isinstance(error, CancelledError)
+
+    def _lost(self, what: str) -> ClusterError:
+        return ClusterError(f"{what}: the connection to the scheduler {self.address} was lost.")
 
     def _lacking(self, *, paused: bool) -> str:
         if paused:
@@ -140,7 +152,10 @@ class Cluster:
         )
 
     def _workers(self) -> dict[str, Any]:
-        return dict(self.client.scheduler_info(n_workers=-1)["workers"])
+        """Return what the scheduler says of its workers; nothing if the connection is lost while it is asked."""
+        if self.client.status != "running":
+            return {}
+        return dict(self.client.scheduler_info(n_workers=-1).get("workers", {}))
 
     def _check_alive(self, what: str) -> None:
         if self.client.status != "running":
@@ -148,7 +163,8 @@ class Cluster:
 
     def _give_up(self, futures: list[Any]) -> None:
         if self.client.status == "running":
-            self.client.cancel(futures, force=True)
+            with suppress(OSError):  # the connection is lost at this moment
+                self.client.cancel(futures, force=True)
 
 
 @contextmanager
