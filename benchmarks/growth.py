@@ -41,6 +41,8 @@ SECONDS = 20.0
 MOST = 1.2
 # Points below this time say more of the machine than of the growth.
 LEAST_SECONDS = 0.05
+# Points below this time are measured twice, and the shorter one counts: a first touch of memory takes long.
+TWICE_SECONDS = 2.0
 
 
 def people(rows, columns, seed, *, randomised):
@@ -104,6 +106,8 @@ def curves(axis, sizes, limit):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 fit, answer = work(observational, trial, new)
+                if fit + answer < TWICE_SECONDS:
+                    fit, answer = min((fit, answer), work(observational, trial, new), key=sum)
             found.append({"axis": axis, "size": size, "method": name, "fit": fit, "answer": answer})
             if fit + answer > limit:
                 break
