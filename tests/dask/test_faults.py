@@ -147,7 +147,7 @@ class LosesTheScheduler:
     def compute(self, tasks):
         return [SimpleNamespace(status="pending") for _ in tasks]
 
-    def scheduler_info(self, n_workers):
+    def scheduler_info(self, **_):
         self.status = "closed"
         return {}
 
