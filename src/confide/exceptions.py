@@ -10,6 +10,10 @@ class RefusalError(ValueError):
     """
 
 
+class NoAttributeError(RefusalError, AttributeError):
+    """A fitted model does not have this attribute, for the reason in the message; `hasattr` and notebooks pass over it."""
+
+
 class ClusterError(OSError):
     """A cluster does not answer, has lost its workers or its scheduler, or took longer than it was given."""
 

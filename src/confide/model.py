@@ -37,7 +37,7 @@ from confide.effects.participants import (
     participant_promise,
 )
 from confide.effects.registry import check_effect, check_for_whom
-from confide.exceptions import InfiniteIntervalWarning, PopulationWarning
+from confide.exceptions import InfiniteIntervalWarning, NoAttributeError, PopulationWarning, RefusalError
 from confide.methods.promise import Whom, weakest
 from confide.methods.study_arms import (
     at_gamma,
@@ -495,7 +495,10 @@ class CounterfactualIntervals(Labelled, BaseEstimator):
     def participant_promise_(self) -> Promise:
         """The coverage that intervals of effects promise people whose outcome under one treatment is known."""
         check_is_fitted(self)
-        check_participants(self.arms_, self.whom_)
+        try:
+            check_participants(self.arms_, self.whom_)
+        except RefusalError as refusal:
+            raise NoAttributeError(str(refusal)) from refusal
         return participant_promise(self.promise_)
 
     def _keep_for_diagnostics(self, encoded: EncodedRows, study: Study) -> None:

@@ -216,10 +216,18 @@ def test_an_encoder_of_ones_own_needs_a_row_to_learn_from():
         fitted_encoder(OneHotEncoder(), pd.DataFrame(COLUMNS), np.zeros(4, dtype=bool))
 
 
-@pytest.mark.parametrize("kind", [pa.int8(), pa.float32()])
-def test_an_encoder_of_ones_own_sees_a_study_and_new_rows_in_one_type(kind):
-    squares = FunctionTransformer(lambda frame: np.asarray(frame["k"].to_numpy())[:, None] ** 2)
-    values = [1.1, 90.7] if kind == pa.float32() else [11, 99]
-    narrow, usual = (pa.table({"k": pa.array(values, kind).cast(each)}) for each in (kind, pa.float64()))
-    fitted = fitted_encoder(squares, narrow, np.ones(2, dtype=bool))
-    np.testing.assert_array_equal(encoded_by(fitted, narrow, own=True), encoded_by(fitted, usual, own=True))
+@pytest.mark.parametrize("kind", ["int8", "uint8", "uint64", "float16", "float32"])
+@pytest.mark.parametrize("make", [lambda k: k[:, None], lambda k: pa.table({"k": k}), lambda k: pd.DataFrame({"k": k})])
+def test_an_encoder_of_ones_own_sees_a_study_and_new_rows_in_one_type(kind, make):
+    """Squares are beyond what few bits hold, and a difference below zero has no unsigned number."""
+    values = np.array([11, 99], dtype=kind) if "int" in kind else np.array([1.1, 90.7], dtype=kind)
+
+    def columns(X):
+        k = X["k"].to_numpy() if hasattr(X, "columns") else X[:, 0]
+        return np.column_stack([k**2, k - 60])
+
+    narrow, usual = make(values), make(values.astype(np.float64))
+    fitted = fitted_encoder(FunctionTransformer(columns), narrow, np.ones(2, dtype=bool))
+    expected = np.column_stack([values.astype(float) ** 2, values.astype(float) - 60])
+    np.testing.assert_array_equal(encoded_by(fitted, narrow, own=True), expected)
+    np.testing.assert_array_equal(encoded_by(fitted, usual, own=True), expected)

@@ -50,12 +50,15 @@ def test_folders_that_are_columns(folder):
     assert study(folder, "by").X["part"].to_pylist()[:120] == [0] * 40 + [1] * 40 + [2] * 40
 
 
-def test_types_that_go_together(folder):
-    one = TABLE.slice(40, 40)
+@pytest.mark.parametrize("place", [0, 1, 2])
+@pytest.mark.parametrize("kept", [{}, {"rows": 120}])
+def test_types_that_go_together(folder, place, kept):
+    one = TABLE.slice(40 * place, 40)
     one = one.set_column(1, "age", pa.array([1] * 40, pa.int16())).set_column(2, "town", pa.nulls(40))
-    pq.write_table(one, folder / "table/1.parquet")
-    X = study(folder, "table").X
-    assert X["age"].to_pylist()[40:80] == [1.0] * 40
+    pq.write_table(one, folder / f"table/{place}.parquet")
+    X = study(folder, "table", **kept).X
+    assert X["age"].to_pylist()[40 * place : 40 * place + 40] == [1.0] * 40
+    assert X["age"].to_pylist()[:120].count(1.0) == 40
     assert X["town"].null_count >= 40
 
 

@@ -100,6 +100,18 @@ def test_what_is_no_participant_is_named(given, message):
         fitted(X, treatment, trial, y0, y1).predict_effect_interval(X[:4], **given)
 
 
+@pytest.mark.parametrize("name", ["naive", "transfer"])
+def test_a_notebook_shows_models_for_which_nothing_is_proved(name):
+    X, treatment, trial, y0, y1, _ = draw(np.random.default_rng(5))
+    model = fitted(X, treatment, trial, y0, y1, name=name)
+    proved = name == "transfer"
+    assert ("participant_promise_" in dir(model)) == proved
+    assert ("participant_promise_" in model._repr_html_()) == proved
+    if not proved:
+        with pytest.raises(RefusalError, match="learns from trial rows"):
+            _ = model.participant_promise_
+
+
 def test_models_for_which_nothing_is_proved_refuse():
     X, treatment, trial, y0, y1, _ = draw(np.random.default_rng(5))
     y = np.where(treatment == 1, y1, y0)

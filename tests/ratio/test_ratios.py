@@ -7,7 +7,7 @@ from sklearn.linear_model import LogisticRegression
 from confide.models.preprocessing import standardised
 from confide.ratio import ClassifierRatio, OracleRatio, PropensityRatio, check_ratio
 from confide.ratio.classifier import LIMITS
-from confide.ratio.propensity import without
+from confide.ratio.propensity import others_than
 from helpers import delta, gaussians
 
 
@@ -72,12 +72,13 @@ def test_the_propensity_of_the_only_arm_is_one():
     np.testing.assert_array_equal(PropensityRatio().fit(rows, rows).predict(rows), np.ones(10))
 
 
-def test_without_takes_each_row_out_once():
+def test_each_row_of_an_arm_stands_for_one_of_the_population():
     rows = np.array([[1.0, 2.0], [1.0, 2.0], [np.nan, 3.0], [4.0, 5.0]])
-    np.testing.assert_array_equal(without(rows, rows[[0, 2]]), rows[[1, 3]])
-    np.testing.assert_array_equal(without(rows, rows[2:]), rows[:2])
+    np.testing.assert_array_equal(others_than(rows[[0, 2]], rows), [False, True, False, True])
+    np.testing.assert_array_equal(others_than(rows[2:], rows), [True, True, False, False])
+    np.testing.assert_array_equal(others_than(np.array([[0.0, 3.0]]), np.array([[1, 2], [-0.0, 3]])), [True, False])
     with pytest.raises(ValueError, match="1 of the arm's 1 observational rows are not in the population"):
-        without(rows, np.array([[9.0, 9.0]]))
+        others_than(np.array([[9.0, 9.0]]), rows)
 
 
 def test_the_oracle_is_the_function():

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from confide.typing import Floats, Table
 
 
-# Whole numbers of fewer than 64 bits, and all such numbers.
-NARROW = (nw.Int8, nw.Int16, nw.Int32, nw.UInt8, nw.UInt16, nw.UInt32)
-SHORT = (*NARROW, nw.Float32)
+# Numbers that `wide` makes whole numbers of 64 bits with a sign, and those that it makes floats of 64 bits.
+WHOLE = (nw.Int8, nw.Int16, nw.Int32, nw.UInt8, nw.UInt16, nw.UInt32)
+REAL = (nw.UInt64, nw.Float16, nw.Float32)
 
 
 def is_frame(X: Table) -> bool:
@@ -42,14 +42,18 @@ def read_frame(X: Table) -> nw.DataFrame[Any]:
 
 
 def wide(X: Table) -> Any:
-    """Return a frame whose numbers have 64 bits, as the same type as X; all else as it is.
+    """Return a frame or an array whose numbers have 64 bits and a sign, as the same type as X; all else as it is.
 
-    A transformer of one's own then computes alike with a study and with new rows, whatever types their files have.
+    A transformer of one's own then computes alike with a study and with new rows, whatever types they have.
     """
     if not is_frame(X):
-        return X
+        array = np.asarray(X)
+        if array.dtype.kind not in "iuf":
+            return X
+        return array.astype(np.int64 if array.dtype.kind != "f" and array.dtype != np.uint64 else np.float64, copy=False)
     frame = read_frame(X)
-    wider = {name: nw.Int64 if kind in NARROW else nw.Float64 for name, kind in frame.schema.items() if kind in SHORT}
+    wider = {name: nw.Int64 for name, kind in frame.schema.items() if kind in WHOLE}
+    wider |= {name: nw.Float64 for name, kind in frame.schema.items() if kind in REAL}
     if not wider:
         return X
     return frame.with_columns(nw.col(name).cast(kind) for name, kind in wider.items()).to_native()

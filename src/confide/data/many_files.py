@@ -67,9 +67,10 @@ def unified(dataset: ds.Dataset, columns: Sequence[str]) -> ds.Dataset:
             if name in fields:
                 known = found.setdefault(name, fields[name])
                 found[name] = promoted(known, fields[name], first.setdefault(name, where), where)
-    return dataset.replace_schema(
-        pa.schema([found[name] if name in found else dataset.schema.field(name) for name in columns])
-    )
+    schema = pa.schema([found[name] if name in found else dataset.schema.field(name) for name in columns])
+    if isinstance(dataset, ds.FileSystemDataset):  # whose other form takes no type wider than the first file's
+        return ds.FileSystemDataset(list(dataset.get_fragments()), schema, dataset.format, dataset.filesystem)
+    return dataset.replace_schema(schema)
 
 
 def _parts(dataset: ds.Dataset) -> Iterator[tuple[str, dict[str, pa.Field], dict[str, Any]]]:

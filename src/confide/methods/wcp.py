@@ -12,7 +12,7 @@ from confide.exceptions import RefusalError
 from confide.methods.promise import PROPENSITY
 from confide.methods.weighted import Weighted, weighs_outcome
 from confide.ratio import ClassifierRatio, PropensityRatio, check_ratio
-from confide.ratio.propensity import logistic_regression, without
+from confide.ratio.propensity import logistic_regression, others_than
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -102,7 +102,8 @@ class WCP(Weighted):
 def _fit_rows_of_all_arms(arm: Arm, fit: Rows) -> Floats:
     """Return the observational fit rows of all arms: this arm's, and the same share of the others'."""
     if arm.others is None:
-        others: Any = without(np.asarray(arm.population, dtype=np.float64), arm.observational.X)
+        everyone = np.asarray(arm.population, dtype=np.float64)
+        others: Any = everyone[others_than(arm.observational.X, everyone)]
     else:
         given = arm.others.X
         others = given if isinstance(given, EncodedRows) else np.asarray(given, dtype=np.float64)

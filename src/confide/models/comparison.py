@@ -80,10 +80,11 @@ def compare(candidates: Mapping[str, Any], rows: Rows, splits: Iterable[Split], 
     lost: dict[str, Floats] = {name: np.empty(0) for name in candidates}
     left, models = list(candidates), {}
     for number, (learn, held_out) in enumerate(splits):
+        learning, others = rows[learn], rows[held_out]
         for name in left:
-            models[name], given = answered(candidates[name], rows, learn, held_out, ask)
+            models[name], given = answered(candidates[name], learning, others, ask)
             answers[name].append(given)
-            lost[name] = np.concatenate([lost[name], losses(given, rows.y[held_out])])
+            lost[name] = np.concatenate([lost[name], losses(given, others.y)])
         weight = _weights(rows, np.concatenate([held for _, held in splits[: number + 1]]))
         left = _not_behind({name: lost[name] for name in left}, weight)
     places = np.concatenate([held for _, held in splits])
@@ -97,12 +98,12 @@ def compare(candidates: Mapping[str, Any], rows: Rows, splits: Iterable[Split], 
     return Comparison(errors, best, places, np.concatenate(answers[best]), models[best])
 
 
-def answered(candidate: Any, rows: Rows, learn: Places, held_out: Places, ask: Ask) -> tuple[Any, Floats]:
+def answered(candidate: Any, learning: Rows, others: Rows, ask: Ask) -> tuple[Any, Floats]:
     """Return a clone of the candidate fitted on some rows, and its answers for others."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # a perceptron stops at its number of passes
-        model = fitted(clone(candidate), rows[learn])
-        return model, ask(model, rows.X[held_out])
+        model = fitted(clone(candidate), learning)
+        return model, ask(model, others.X)
 
 
 def _weights(rows: Rows, places: Places) -> Floats:

@@ -154,7 +154,7 @@ class MovedEnds(Ends):
     def predict(
         self, X: NDArray[np.float64], prediction: NDArray[np.float64] | None = None
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return m̂ᴸ(x) and m̂ᴿ(x); of an empty interval, the point prediction twice.
+        """Return m̂ᴸ(x) and m̂ᴿ(x); of an empty interval, the point prediction twice, within the bounds.
 
         A regressed q(x) stays within the values that it was learnt from.
         """
@@ -164,7 +164,8 @@ class MovedEnds(Ends):
         intervals = self.score.interval(prediction, self._finite(quantiles, prediction))
         if self.bounds is not None:
             intervals = intervals.clip(*self.bounds)
-        point, empty = self.score.point(prediction), np.isnan(intervals.lower)
+        empty = np.isnan(intervals.lower)
+        point = np.clip(self.score.point(prediction), *(self.bounds or (-np.inf, np.inf)))
         return np.where(empty, point, intervals.lower), np.where(empty, point, intervals.upper)
 
     def _finite(self, quantiles: NDArray[np.float64], prediction: NDArray[np.float64]) -> NDArray[np.float64]:

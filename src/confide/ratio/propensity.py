@@ -28,14 +28,12 @@ class PropensityRatio(DensityRatio):
     on = "x"
 
     def _fit(self, numerator: NDArray[np.float64], denominator: NDArray[np.float64]) -> None:
-        others = without(numerator, denominator)
+        others = others_than(denominator, numerator)
         self.share_ = len(denominator) / len(numerator)
         self.classifier_ = None
         self.limits_ = LIMITS
-        if len(others):
-            self.classifier_ = logistic_regression().fit(
-                np.concatenate([others, denominator]), np.repeat([0, 1], [len(others), len(denominator)])
-            )
+        if others.any():
+            self.classifier_ = logistic_regression().fit(numerator, (~others).astype(int))
 
     def _ratio(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
         if self.classifier_ is None:  # one arm is the whole population: e(x) = P(t) = 1
@@ -51,25 +49,25 @@ def logistic_regression() -> Pipeline:
     return standardised(LogisticRegression(max_iter=1000, tol=1e-8))
 
 
-def without(rows: NDArray[np.float64], removed: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the rows minus the removed ones, each taken out once; raise if one is not there."""
-    first = len(rows) - len(removed)
-    if first >= 0 and _same_bytes(rows[first:], removed):  # the quick way, if they are the last rows
-        return rows[:first]
-    waiting = Counter(row.tobytes() for row in np.ascontiguousarray(removed))
-    kept = np.ones(len(rows), dtype=bool)
-    for index, row in enumerate(np.ascontiguousarray(rows)):
+def others_than(arm: NDArray[np.float64], population: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Return which rows of the population are not the arm's, each of which stands for one; raise if one is missing."""
+    first = len(population) - len(arm)
+    if first >= 0 and _same_bytes(population[first:], arm):  # the quick way, if they are the last rows
+        return np.arange(len(population)) < first
+    waiting = Counter(row.tobytes() for row in arm + 0.0)  # 0 and -0 are one number
+    others = np.ones(len(population), dtype=bool)
+    for index, row in enumerate(population + 0.0):
         key = row.tobytes()
         if waiting.get(key):
             waiting[key] -= 1
-            kept[index] = False
+            others[index] = False
     missing = waiting.total()
     if missing:
         raise ValueError(
-            f"{missing} of the arm's {len(removed)} observational rows are not in the population. "
+            f"{missing} of the arm's {len(arm)} observational rows are not in the population. "
             "Give the covariates of the whole observational table, all arms, as population."
         )
-    return rows[kept]
+    return others
 
 
 def _same_bytes(rows: NDArray[np.float64], others: NDArray[np.float64]) -> bool:
