@@ -79,7 +79,8 @@ def by_method(rows: list[dict[str, Any]], found: list[str]) -> list[str]:
 def line(row: dict[str, Any], said: str) -> str:
     """Return a cell as a line of its table."""
     asked = {"effect": ", effect", "participants": ", effect"}.get(row["asks"], "")
-    told = f", {row['told']}" if row["told"] else ""
+    whose = ["participants"] if row["asks"] == "participants" and "participants" not in row["told"] else []
+    told = "".join(f", {each}" for each in [row["told"], *whose] if each)
     bounds = ["–" if isnan(row[name]) else f"{row[name]:.3f}" for name in ("promised", "ceiling")]
     numbers = f"{row['coverage']:.3f} ± {row['error']:.3f} | {bounds[0]} | {bounds[1]} | {100 * row['infinite']:.1f} %"
     shown = {"holds": "holds", "": ""}.get(said, f"**{said}**")

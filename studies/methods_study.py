@@ -24,10 +24,10 @@ REASONS = {
     "quarter more width. Hidden confounding keeps both below 0.9.",
     "wtcp-dr": "Here: at α, hulls over the whole range of outcomes and a tenth beyond. Published: at α/2, candidates "
     "only between the trial's smallest and largest outcome, a quantile that ignores the calibration weights.",
-    "wscp-dr-inexact": "Here: absolute residuals and a base model chosen by cross-validation. Mended: conformalised "
-    "quantiles of 10-tree forests. Neither promises anything.",
-    "wscp-dr-exact": "Here the second stage's offset is applied and both stages run at α, for a promise of 0.8 - Δ. "
-    "Published: the offset is computed and not applied, at α/2.",
+    "wscp-dr-inexact": "Here: absolute residuals, a base model chosen by cross-validation, and the quantile alone is "
+    "regressed. Mended: conformalised quantiles of 10-tree forests, and both ends are. Neither promises anything.",
+    "wscp-dr-exact": "Here the second stage's offset is applied, both stages run at α, for a promise of 0.8 - Δ, and "
+    "the quantile alone is regressed. Published: the offset is computed and not applied, at α/2, and both ends are.",
     "wscp-dr-calibrated": "No difference beyond noise.",
 }
 

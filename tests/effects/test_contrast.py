@@ -175,23 +175,36 @@ def below(covers):
 
 
 def doubled_amounts(n, repetitions):
-    """Return by how much the estimates are off, with the score and without, for a treatment that doubles amounts."""
-    rng, off = np.random.default_rng(0), []
+    """Return by how much the estimates are off, with the score and without, and whether their intervals hold the effect.
+
+    Of a treatment that doubles lognormal amounts.
+    """
+    rng, off, covers, truth = np.random.default_rng(0), [], [], np.exp(0.625)
     for _ in range(repetitions):
         x, treated = rng.normal(size=n), rng.permutation(n) < n // 2
         amount = np.exp(x + rng.normal(0, 0.5, n))
         ((adjusted, alone),) = mean_differences(np.where(treated, 2, 1) * amount, np.exp(x), treated)
-        off.append((adjusted.effect, alone.effect))
-    return np.array(off) - np.exp(0.625)
+        off.append((adjusted.effect - truth, alone.effect - truth))
+        covers.append([each.low <= truth <= each.high for each in (adjusted, alone)])
+    return np.array(off), np.mean(covers, axis=0)
 
 
 @pytest.mark.slow
 def test_the_slope_brings_a_bias_of_order_1_over_n():
-    small, large = doubled_amounts(20, 2000), doubled_amounts(320, 500)
+    (small, _), (large, _) = doubled_amounts(20, 2000), doubled_amounts(320, 500)
     error = small.std(axis=0) / np.sqrt(len(small))
     assert small.mean(axis=0)[0] < -5 * error[0]  # so that nobody says again that there is none
     assert abs(small.mean(axis=0)[1]) < 4 * error[1]
     assert abs(large.mean(axis=0)[0]) < abs(small.mean(axis=0)[0]) / 4
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("rows", "covered"), [(60, (0.88, 0.92)), (300, (0.93, 0.94))])
+def test_skewed_amounts_are_covered_less_as_the_page_of_averages_says(rows, covered):
+    off, share = doubled_amounts(rows, 3000)
+    np.testing.assert_allclose(share, covered, atol=0.015)
+    if rows == 60:
+        assert -0.3 < off[:, 0].mean() / off[:, 0].std() < -0.15  # a fifth of its standard error
 
 
 @pytest.mark.slow

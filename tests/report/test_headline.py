@@ -46,6 +46,8 @@ def test_the_verdict(effect, lower_is_better, verdict, tone):
     words = Words("days", lower_is_better=lower_is_better)
     (found,) = answers(findings(average(effect, effect - 0.5, effect + 0.5)), words)
     assert (found.verdict, found.tone) == (verdict, tone)
+    assumed = any("assumed that higher is better" in each for each in found.more)
+    assert assumed == (tone != "open" and not lower_is_better)
 
 
 def test_the_sentences_have_names_units_and_what_the_table_adds():
@@ -67,7 +69,8 @@ def test_risks_are_told_in_percentage_points_with_the_number_needed_to_treat():
     record = average(-0.1, -0.15, -0.05, number_needed_to_treat=(10.0, 6.667, 20.0))
     (found,) = answers(findings(record, binary=True), Words("readmission"))
     assert "lowers the risk of readmission by 10.0 percentage points (95 % interval 5.0 to 15.0)" in found.text
-    assert found.more[0] == "One fewer readmission for every 10 people treated (6.67 to 20)."
+    assert found.more[0].startswith("It is assumed that higher is better for the risk of readmission")
+    assert found.more[1] == "One fewer readmission for every 10 people treated (6.67 to 20)."
 
 
 def test_too_few_rows_are_said_to_be_so():

@@ -19,7 +19,7 @@ from confide.data.roles import check_marks, check_there, chosen_covariates, decl
 from confide.data.sources import Sources, cut_to_memory, rest_of, scanned
 from confide.data.study import Study
 from confide.data.twins import twins
-from confide.data.values import counted, warn_of_identifiers, words_among_numbers, words_for_missing
+from confide.data.values import counted, remedy_for_missing, warn_of_identifiers, words_among_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -256,7 +256,7 @@ def _labels(name: str, sources: Sources, *, category: bool) -> NDArray[Any]:
         if len(missing):
             raise ValueError(
                 f"the treatment column {name!r} has {len(missing)} missing values in {table} (such as in row "
-                f"{missing[0] + 1}). Leave these rows out.{words_for_missing(sources.columns(name)[table])}"
+                f"{missing[0] + 1}). {remedy_for_missing(sources.columns(name)[table])}"
             )
     return _read_labels(name, list(columns.values()), sources.kind(name, category=category, labels=True))
 

@@ -112,23 +112,24 @@ def _check_complete(what: str, name: str, column: pa.ChunkedArray, where: str, s
     missing = np.flatnonzero(kinds.plain(column).is_null(nan_is_null=True).to_numpy())
     if len(missing):
         raise ValueError(
-            f"{where} has no {what} {name!r} in some rows (such as row {start + missing[0] + 1}). Leave these rows out."
-            f"{words_for_missing(column)}"
+            f"{where} has no {what} {name!r} in some rows (such as row {start + missing[0] + 1}). "
+            f"{remedy_for_missing(column)}"
         )
 
 
-def words_for_missing(column: pa.ChunkedArray) -> str:
-    """Return, for a message, which words of a column are read as missing, and what to do; "" if there are none."""
+def remedy_for_missing(column: pa.ChunkedArray) -> str:
+    """Return, for a message, what to do about missing values; words that are read so come first."""
+    remedy = "Leave these rows out."
     if kinds.is_category(column.type):
         column = column.cast(column.type.value_type)
     if not kinds.is_text(column.type):
-        return ""
+        return remedy
     words = pc.utf8_trim_whitespace(column.cast(pa.large_string())).unique()
     found = sorted(filter(None, words.filter(pc.is_in(words, kinds.MISSING)).to_pylist()))
     if not found:
-        return ""
-    are = "is" if len(found) == 1 else "are"
-    return f" Here {examples(map(repr, found))} {are} read as missing; if a value is meant, write another word for it."
+        return remedy
+    are, another = ("is", "another word for it") if len(found) == 1 else ("are", "other words for them")
+    return f"Here {examples(map(repr, found))} {are} read as missing: write {another} if a value is meant. {remedy[:-1]} if not."
 
 
 def warn_of_identifiers(names: Sequence[str], tables: Sequence[pa.Table], stacklevel: int) -> None:

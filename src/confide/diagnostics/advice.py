@@ -68,7 +68,7 @@ def _on_calibration(record: ArmDiagnostics, *, weighted: bool) -> list[str]:
         )
     if record.infinite and not weighted:
         said.append(
-            f"{record.infinite:.0%} of the intervals at covariates of those asked about are infinite. Use a larger "
+            f"{record.infinite:.0%} of the intervals at the trial's covariates are infinite. Use a larger "
             "alpha, more rows, or transfer."
         )
     if record.at_edge:

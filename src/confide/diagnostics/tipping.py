@@ -64,8 +64,8 @@ def tipping_point(
 
     The statement is that the row's interval lies above, or below, a value. It is about the effect of ``treated``
     against ``control``, or about the outcome under ``treatment`` if that is given. A tipping point of 2 means: the
-    statement keeps its promise unless people like those asked about are more than twice as frequent among them as in
-    the trial, for reasons that are not in X (`CounterfactualIntervals.with_gamma`).
+    statement keeps its promise as long as nobody among those asked about is more than twice as frequent as in the
+    trial, for reasons that are not in X (`CounterfactualIntervals.with_gamma`).
 
     The promise is about one statement that was chosen beforehand. Of many rows, those with the largest tipping points
     were chosen by it, and are not promised anything together.
