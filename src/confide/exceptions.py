@@ -11,7 +11,7 @@ class RefusalError(ValueError):
 
 
 class NoAttributeError(RefusalError, AttributeError):
-    """A fitted model does not have this attribute, for the reason in the message; `hasattr` and notebooks pass over it."""
+    """A fitted model does not have this attribute, for the reason in the message; notebooks pass over it."""
 
 
 class ClusterError(OSError):

@@ -175,9 +175,9 @@ def below(covers):
 
 
 def doubled_amounts(n, repetitions):
-    """Return by how much the estimates are off, with the score and without, and whether their intervals hold the effect.
+    """Return by how much estimates are off, with the score and without, and the share of intervals with the effect.
 
-    Of a treatment that doubles lognormal amounts.
+    The treatment doubles lognormal amounts.
     """
     rng, off, covers, truth = np.random.default_rng(0), [], [], np.exp(0.625)
     for _ in range(repetitions):

@@ -50,9 +50,8 @@ def wide(X: Table) -> Any:
         array = np.asarray(X)
         if array.dtype.kind not in "iuf":
             return X
-        return array.astype(
-            np.int64 if array.dtype.kind != "f" and array.dtype != np.uint64 else np.float64, copy=False
-        )
+        real = array.dtype.kind == "f" or array.dtype == np.uint64
+        return array.astype(np.float64 if real else np.int64, copy=False)
     frame = read_frame(X)
     wider = {name: nw.Int64 for name, kind in frame.schema.items() if kind in WHOLE}
     wider |= {name: nw.Float64 for name, kind in frame.schema.items() if kind in REAL}

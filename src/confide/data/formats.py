@@ -24,6 +24,11 @@ EXTENSIONS = {".csv": "csv", ".parquet": "parquet", ".arrow": "arrow", ".feather
 SPREADSHEETS = (".xlsx", ".xls", ".ods")
 
 
+def is_table(path: str) -> bool:
+    """Return whether the extension is that of a table."""
+    return Path(path.lower().removesuffix(".gz")).suffix in EXTENSIONS
+
+
 def format_of(path: str) -> str:
     """Return "csv", "parquet" or "arrow", by the extension; standard input and output are CSV."""
     if path == STANDARD:

@@ -129,7 +129,8 @@ def remedy_for_missing(column: pa.ChunkedArray) -> str:
     if not found:
         return remedy
     are, another = ("is", "another word for it") if len(found) == 1 else ("are", "other words for them")
-    return f"Here {examples(map(repr, found))} {are} read as missing: write {another} if a value is meant. {remedy[:-1]} if not."
+    read = f"Here {examples(map(repr, found))} {are} read as missing: write {another} if a value is meant."
+    return f"{read} {remedy[:-1]} if not."
 
 
 def warn_of_identifiers(names: Sequence[str], tables: Sequence[pa.Table], stacklevel: int) -> None:

@@ -103,9 +103,8 @@ def _answer(pair: tuple[Label, Label], records: list[AverageEffect], findings: F
     verdict, tone = _verdict(first, words, treated if len(findings.pairs) > 1 else "")
     more = [*_needed(first, words), *_sharper(first, f" {unit}" if unit else "", scale), *_by_group(records)]
     if tone != "open" and not words.lower_is_better:
-        more.insert(
-            0, f"It is assumed that higher is better for {outcome}; if lower is, make the page with --lower-is-better."
-        )
+        other = "if lower is, make the page with --lower-is-better"
+        more.insert(0, f"It is assumed that higher is better for {outcome}; {other}.")
     return Answer(verdict, tone, text, more)
 
 
