@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from confide.conformal import Calibration
-    from confide.data.splits import Rows
     from confide.methods.arm import Arm
     from confide.methods.promise import Promise
     from confide.models.scores import Score
@@ -79,15 +78,16 @@ class WCP(Weighted):
 
     def _fit(self, arm: Arm) -> None:
         fit, calibration = arm.split_observational()
+        mine = join(fit.X)
         if arm.population is None:
-            everyone, default = self._trial_covariates(arm), _logistic_contrast()
+            everyone, default = join(self._trial_covariates(arm)), _logistic_contrast()
         else:
-            everyone, default = _fit_rows_of_all_arms(arm, fit), PropensityRatio()
+            everyone, default = np.concatenate([join(_fit_rows_of_other_arms(arm)), mine]), PropensityRatio()
         ratio = default if self.ratio is None else check_ratio(self.ratio)
         if weighs_outcome(ratio):
             raise ValueError(f"wcp weighs by covariates only: the ratio needs on='x', got {ratio!r}.")
         self.base_ = self._learn(fit, arm)
-        self.ratio_ = self._learn_ratio(ratio, join(everyone), join(fit.X), arm)
+        self.ratio_ = self._learn_ratio(ratio, everyone, mine, arm)
         self.calibration_: Calibration = self._calibrate(calibration, weighted=True)
 
     def _trial_covariates(self, arm: Arm) -> Floats:
@@ -99,8 +99,8 @@ class WCP(Weighted):
         return arm.trial.X
 
 
-def _fit_rows_of_all_arms(arm: Arm, fit: Rows) -> Floats:
-    """Return the observational fit rows of all arms: this arm's, and the same share of the others'."""
+def _fit_rows_of_other_arms(arm: Arm) -> Floats:
+    """Return the same share of the other arms' observational rows as this arm's fit rows are of its own."""
     if arm.others is None:
         everyone = np.asarray(arm.population, dtype=np.float64)
         others: Any = everyone[others_than(arm.observational.X, everyone)]
@@ -110,7 +110,7 @@ def _fit_rows_of_all_arms(arm: Arm, fit: Rows) -> Floats:
     if len(others) > 1:
         share, _ = arm.shares
         others = others[split_places(len(others), share, arm.split_seed)[0]]  # only these are encoded
-    return np.concatenate([np.asarray(others, dtype=np.float64), fit.X])
+    return np.asarray(others, dtype=np.float64)
 
 
 def _logistic_contrast() -> ClassifierRatio:
