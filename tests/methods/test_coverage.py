@@ -192,7 +192,8 @@ def test_wscp_dr_covers_where_the_quantile_alone_is_regressed():
     assert_covers(cells)
 
 
-def test_wscp_dr_calibrated_covers_where_first_stages_are_infinite():
+@pytest.mark.parametrize("second_stage", [None, DummyRegressor()])
+def test_wscp_dr_calibrated_covers_where_first_stages_are_infinite(second_stage):
     """A tiny trial without overlap: ends are capped, and calibration rows must have no part in the cap."""
     cells = {}
     for m, share, alpha in [(11, 0.82, 0.1), (20, 0.95, 0.05)]:
@@ -202,7 +203,7 @@ def test_wscp_dr_calibrated_covers_where_first_stages_are_infinite():
             trial = np.repeat([False, True], [40, m])
             y = np.where(trial, 1.0, 1e-3) * rng.standard_normal(40 + m)
             ratio = OracleRatio(lambda rows: np.where(np.abs(rows[:, -1]) > 0.01, 1e9, 1.0))
-            constant = {"base": DummyRegressor(), "second_stage": DummyRegressor()}
+            constant = {"base": DummyRegressor(), "second_stage": second_stage}
             arm = WSCPDR(ratio=ratio, target="outcome", calibration=share, alpha=alpha, random_state=seed, **constant)
             arm.fit(np.ones((40 + m, 1)), y, trial=trial)
             results.append(arm.predict_interval(np.ones((100, 1))).contains(rng.standard_normal(100)).mean())

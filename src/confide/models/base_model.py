@@ -55,7 +55,16 @@ def learn(base: Any, rows: Rows, seed: int) -> Any:
     if rows.more is not None:
         return fit_once(Learner.of(base), rows.more)
     model = prepared(base, copy=not isinstance(base, AutoRegressor | HistGradientBoostingRegressor | LightGBMRegressor))
-    return _checked(fit_once(model, rows.X, rows.y, **weights_for(model, rows.weight)), rows.X[:2])
+    try:
+        model = fit_once(model, rows.X, rows.y, **weights_for(model, rows.weight))
+    except ValueError as error:
+        if "only supported for dataframes" not in str(error):  # scikit-learn's words
+            raise
+        raise ValueError(
+            "the base model picks columns by name, and base models get a matrix of numbers. Give the step that picks "
+            "them as encoder=, and the rest as base=."
+        ) from error
+    return _checked(model, rows.X[:2])
 
 
 def predictions(base: Any, X: Floats) -> Floats:
