@@ -5,6 +5,7 @@ import signal
 import socket
 import threading
 import time
+from concurrent.futures import CancelledError
 from types import SimpleNamespace
 
 import dask
@@ -137,36 +138,112 @@ def test_the_scheduler_is_lost(own_client):
     thread.join()
 
 
-class LosesTheScheduler:
-    """A client whose connection is lost while it asks the scheduler of its workers."""
-
-    def __init__(self):
-        self.status = "running"
-        self.scheduler = SimpleNamespace(address="tcp://127.0.0.1:1")
-
-    def compute(self, tasks):
-        return [SimpleNamespace(status="pending") for _ in tasks]
-
-    def scheduler_info(self, **_):
-        self.status = "closed"
+def test_the_scheduler_is_lost_while_it_is_asked(own_client, monkeypatch):
+    def lose_it(**_):
+        own_client.close()
         return {}
 
+    monkeypatch.setattr(own_client, "scheduler_info", lose_it)
+    with pytest.raises(ClusterError, match=r"anything: the connection to the scheduler tcp://.* was lost"):
+        Cluster(own_client).map("anything", time.sleep, [2])
 
-def test_the_scheduler_is_lost_while_it_is_asked():
-    with pytest.raises(ClusterError, match=r"the connection to the scheduler tcp://127.0.0.1:1 was lost"):
-        Cluster(LosesTheScheduler()).map("anything", len, ["a"])
+
+def before_fetching(monkeypatch, client, act):
+    """Let something happen after the tasks are done and before their results are fetched."""
+    gather = client.gather
+
+    def act_and_gather(futures, **options):
+        while not all(future.done() for future in futures):
+            time.sleep(0.02)
+        act()
+        return gather(futures, **options)
+
+    monkeypatch.setattr(client, "gather", act_and_gather)
 
 
 def test_the_scheduler_is_lost_while_results_are_fetched(own_client, monkeypatch):
-    gather = own_client.gather
-
-    def gather_without_scheduler(futures):
-        own_client.cluster.close()
-        return gather(futures)
-
-    monkeypatch.setattr(own_client, "gather", gather_without_scheduler)
+    before_fetching(monkeypatch, own_client, own_client.cluster.close)
     with pytest.raises(ClusterError, match=r"anything: the connection to the scheduler tcp://.* was lost"):
         Cluster(own_client).map("anything", len, ["a"])
+
+
+def test_all_workers_are_lost_before_results_are_fetched(own_client, monkeypatch):
+    def leave():
+        own_client.cluster.scale(0)
+        while own_client.scheduler_info()["workers"]:
+            time.sleep(0.02)
+
+    before_fetching(monkeypatch, own_client, leave)
+    began = time.monotonic()
+    with pytest.raises(ClusterError, match=r"anything: .* has had no worker for 2 s"):
+        Cluster(own_client, patience=2.0).map("anything", len, ["a"])
+    assert time.monotonic() - began < 15
+
+
+def own_process(_):
+    return os.getpid()
+
+
+def signals(pids, signum):
+    """Return a function that sends a signal to all workers."""
+    return lambda: [os.kill(pid, signum) for pid in pids]
+
+
+def test_workers_killed_before_results_are_fetched_are_replaced(own_client, monkeypatch):
+    killed = set(own_client.run(os.getpid).values())
+    before_fetching(monkeypatch, own_client, signals(killed, signal.SIGKILL))
+    found = Cluster(own_client).map("anything", own_process, range(4))
+    assert len(found) == 4
+    assert not killed & set(found)
+
+
+def test_time_is_up_while_results_are_fetched(own_client, monkeypatch):
+    pids = own_client.run(os.getpid).values()
+    before_fetching(monkeypatch, own_client, signals(pids, signal.SIGSTOP))
+    with pytest.raises(ClusterError, match=r"anything: the results were not fetched after 2 s"):
+        Cluster(own_client, timeout=2.0).map("anything", len, ["a"])
+    signals(pids, signal.SIGCONT)()
+
+
+def cancel_all(client):
+    client.cancel([distributed.Future(key, client=client) for key in list(client.futures)], force=True)
+
+
+@pytest.mark.parametrize("cancel", [cancel_all, distributed.Client.restart])
+def test_tasks_cancelled_by_another_thread(own_client, cancel):
+    thread = while_running(own_client, lambda: cancel(own_client))
+    with pytest.raises(ClusterError, match=r"anything: the tasks were cancelled, .* Run it again"):
+        Cluster(own_client).map("anything", time.sleep, [3])
+    thread.join()
+    assert Cluster(own_client).map("anything", len, ["a"]) == [1]
+
+
+def raise_cancelled(_):
+    raise CancelledError("by the task")
+
+
+def test_a_task_that_raises_what_dask_raises(client):
+    with pytest.raises(ValueError, match=r"anything: .* computed: CancelledError: by the task"):
+        Cluster(client).map("anything", raise_cancelled, [1])
+
+
+def test_the_error_of_a_task_is_told_if_the_client_closes_meanwhile(client):
+    with distributed.Client(client.scheduler.address, set_as_default=False) as other:
+        cluster = Cluster(other)
+    error = OSError("no such file")
+    assert cluster._told("anything", error, [SimpleNamespace(status="error")]) is error
+
+
+def test_giving_up_hides_no_error(client, monkeypatch):
+    cancel = client.cancel
+
+    def cancel_as_it_closes(*arguments, **options):
+        cancel(*arguments, **options)
+        raise RuntimeError("IOLoop is closed")
+
+    monkeypatch.setattr(client, "cancel", cancel_as_it_closes)
+    with pytest.raises(ClusterError, match=r"1 of 1 tasks were not done after 0.5 s"):
+        Cluster(client, timeout=0.5).map("anything", time.sleep, [2])
 
 
 def test_a_scheduler_that_does_not_answer(monkeypatch):

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import threading
 import time
 import warnings
-from concurrent.futures import CancelledError
+from concurrent.futures import CancelledError, wait
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -82,7 +83,7 @@ class Cluster:
 
         Tasks of a worker that is lost are run again by the scheduler, on another one. Raises what a task raised, and a
         `ClusterError` if the scheduler is lost, if no worker has taken tasks for too long, or if time is up. What is
-        still to be done is given up then.
+        still to be done is given up then. Fetching the results is a part of the step, with the same bounds.
         """
         if not tasks:
             return []
@@ -92,50 +93,59 @@ class Cluster:
             with warnings.catch_warnings():
                 warnings.filterwarnings("ignore", message="Sending large graph")  # a model, which all tasks share
                 futures = self.client.compute(list(tasks))
-            self._wait(what, futures)
-            return list(self.client.gather(futures))
+            return self._results(what, futures)
         except BaseException as error:
+            told = self._told(what, error, futures)
             self._give_up(futures)
-            if self._says_lost(error):
-                raise self._lost(what) from error
-            raise
+            if told is error:
+                raise
+            raise told from error
 
     def map(self, what: str, function: Callable[..., Any], *arguments: Sequence[Any]) -> list[Any]:
         """Return what a function says of each argument, or of several side by side; each call has one thread."""
         call = delayed(_on_one_thread, pure=False)
         return self.run(what, [call(function, *each) for each in zip(*arguments, strict=True)])
 
-    def _wait(self, what: str, futures: list[Any]) -> None:
-        """Wait until all tasks are done; raise the first error."""
+    def _results(self, what: str, futures: list[Any]) -> list[Any]:
+        """Return the results of all tasks, or raise the first error."""
+        # Dask fetches on the client's own thread and may wait for ever there: results can be lost before they are here.
+        fetching = asyncio.run_coroutine_threadsafe(
+            self.client.gather(futures, asynchronous=True), self.client.loop.asyncio_loop
+        )
         began = seen = time.monotonic()
-        waiting = list(futures)
-        while waiting:
-            for future in waiting:
-                if future.status == "error":
-                    raise _told(what, future)
-                if future.status in ("cancelled", "lost"):
-                    raise self._lost(what)
-            waiting = [future for future in waiting if future.status != "finished"]
-            now = time.monotonic()
+        while not wait([fetching], LOOK_SECONDS).done:
             if self.client.status in ("closing", "closed"):
                 raise self._lost(what)
+            left = sum(future.status != "finished" for future in futures)
             workers = self._workers()
-            if any(map(_works, workers.values())):
+            now = time.monotonic()
+            if any(map(_works, workers.values())) or (workers and not left):  # paused workers still give their results
                 seen = now
             if now - seen > self.patience:
                 raise ClusterError(f"{what}: {self._lacking(paused=bool(workers))}")
             if self.timeout is not None and now - began > self.timeout:
-                raise ClusterError(
-                    f"{what}: {len(waiting)} of {len(futures)} tasks were not done after {self.timeout:g} s. Give more "
-                    "time or more workers."
-                )
-            if waiting:
-                time.sleep(LOOK_SECONDS)
+                late = f"{left} of {len(futures)} tasks were not done" if left else "the results were not fetched"
+                raise ClusterError(f"{what}: {late} after {self.timeout:g} s. Give more time or more workers.")
+        return list(fetching.result())
 
-    def _says_lost(self, error: BaseException) -> bool:
-        """Return whether an error is Dask's way of telling that the connection was lost meanwhile."""
-        lost = self.client.status != "running" and isinstance(error, Exception) and not isinstance(error, ClusterError)
-        return lost or isinstance(error, CancelledError)
+    def _told(self, what: str, error: BaseException, futures: list[Any]) -> BaseException:
+        """Return the error to raise in place of what Dask or a task raised."""
+        cancelled = isinstance(error, CancelledError | asyncio.CancelledError)  # asyncio turns one into the other
+        if isinstance(error, ClusterError) or not (cancelled or isinstance(error, Exception)):
+            return error
+        if any(future.status == "error" for future in futures):
+            return _told_by_task(what, error)
+        # A client that has connected again is running, but its tasks are gone; one that has not noticed the loss yet
+        # raises an OSError.
+        lost = getattr(error, "reason", None) == "scheduler-connection-lost" or isinstance(error, OSError)
+        if lost or self.client.status != "running":
+            return self._lost(what)
+        if cancelled:
+            return ClusterError(
+                f"{what}: the tasks were cancelled, most likely by another user of the same client or by a restart of "
+                f"the cluster {self.address}. Run it again."
+            )
+        return error
 
     def _lost(self, what: str) -> ClusterError:
         return ClusterError(f"{what}: the connection to the scheduler {self.address} was lost.")
@@ -163,7 +173,7 @@ class Cluster:
 
     def _give_up(self, futures: list[Any]) -> None:
         if self.client.status == "running":
-            with suppress(OSError):  # the connection is lost at this moment
+            with suppress(Exception):  # the client may close at this moment, and the error that led here is to be seen
                 self.client.cancel(futures, force=True)
 
 
@@ -225,9 +235,8 @@ def _on_one_thread(function: Callable[..., Any], *arguments: Any) -> Any:
         return function(*arguments)
 
 
-def _told(what: str, future: Any) -> Exception:
+def _told_by_task(what: str, error: BaseException) -> Exception:
     """Return a task's error in words."""
-    error = future.exception()
     if isinstance(error, distributed.scheduler.KilledWorker):
         return ClusterError(
             f"{what}: a task ended its worker {error.allowed_failures + 1} times, most likely because memory was not "
