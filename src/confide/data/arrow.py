@@ -53,7 +53,7 @@ def wide(X: Table) -> Any:
         real = array.dtype.kind == "f" or array.dtype == np.uint64
         return array.astype(np.float64 if real else np.int64, copy=False)
     frame = read_frame(X)
-    wider = {name: nw.Int64 for name, kind in frame.schema.items() if kind in WHOLE}
+    wider: dict[str, Any] = {name: nw.Int64 for name, kind in frame.schema.items() if kind in WHOLE}
     wider |= {name: nw.Float64 for name, kind in frame.schema.items() if kind in REAL}
     if not wider:
         return X
