@@ -14,6 +14,7 @@ from commands import QUICK, STUDY, names
 from confide import METHODS, CounterfactualIntervals, __version__, load, stack
 from confide import compare as held_out
 from confide import demo as story
+from confide.cli.text import console
 from tables import people, typed, write
 
 
@@ -99,6 +100,60 @@ def test_run_answers_and_keeps_the_model(folder, confide):
     model = load("model.confide")
     assert list(model.encoder_.feature_names_in_) == ["age", "town", "joined", "smoker"]
     assert names(folder) == ["model.confide", "new.csv", "obs.csv", "out.csv", "trial.csv"]
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("command", [["run", "--save", "m.confide"], ["diagnose"], ["compare"], ["effects"]])
+def test_a_high_level_has_a_note(confide, monkeypatch, command):
+    """It is said at once, and the share of outcomes stands on the screen."""
+    monkeypatch.setattr("confide.compare.compare_on_held_out", lambda *_: iter(()))
+    quick = [] if command == ["compare"] else ["--method", "transfer", "--base", "linear"]
+    status, out, err = confide(*command, *STUDY, *quick, "--alpha", "0.9")
+    assert status == 0
+    hold = "the average effect in 10 % of trials" if command == ["effects"] else "10 % of outcomes"
+    note = f"note: alpha = 0.9 asks for 10 % intervals, which hold {hold}; for 90 % intervals give --alpha 0.1.\n"
+    assert note in err
+    assert ("Asked for: intervals that hold 10 % of outcomes.\n\n" in out) == (command[0] in ("run", "diagnose"))
+
+
+def test_the_trial_as_new_rows_has_a_note(folder, confide):
+    (folder / "link.csv").symlink_to(folder / "trial.csv")
+    for new, told in (("new.csv", False), ("link.csv", True)):
+        status, _, err = confide("run", *STUDY, *QUICK, "--predict", new, "--out", "out.csv")
+        assert status == 0
+        assert ("note: link.csv is the trial's own file, and promises are for people who are not in it" in err) is told
+
+
+@pytest.mark.usefixtures("folder")
+def test_dates_and_fractions_name_no_people(confide):
+    """They are left out of the covariates by --id, and equal values are no sign of a person with several rows."""
+    quick = ["--method", "transfer", "--base", "linear", "--save", "m.confide"]
+    days = [f"2024-01-{day:02d}" for day in range(1, 31)]
+    values = {"day": days, "clock": [f"10:{day}" for day in range(10, 40)], "dose": [day / 8 for day in range(30)]}
+    trial = typed("trial.csv").slice(0, 40)
+    for name, thirty in (*values.items(), ("number", list(range(30)))):
+        trial = trial.append_column(name, [[*thirty, *thirty[:10]]])
+    write("trial.csv", trial)
+    words = [word for name in (*values, "number") for word in ("--id", name)]
+    status, _, err = confide("run", *STUDY, *quick, *words)
+    assert status == 0
+    (told,) = [line for line in err.splitlines() if "several rows" in line]
+    assert told.startswith("note: 10 values of 'number' are in several rows of trial.csv. If these are the same people")
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize(("side", "where"), [("upper", "below"), ("lower", "above")])
+def test_effects_of_bounds_are_told_by_their_end(confide, side, where):
+    quick = ["--method", "transfer", "--base", "linear", "--side", side, "--save", "m.confide"]
+    new = ["--predict", "new.csv", "--out", "out.csv", "--participants", "p.csv"]
+    _, out, _ = confide("run", *STUDY, *quick, *new)
+    bounds = typed("out.csv")[f"effect_placebo_vs_drug_{side}"].to_numpy()
+    count = int((bounds > 0).sum() if side == "lower" else (bounds < 0).sum())
+    told = f"Effect of placebo against drug: its {side} bound is {where} 0 for {count}, not for {30 - count}.\n"
+    assert told in out
+    assert f"Effect of placebo against drug for 80: its {side} bound is {where} 0 for" in out
+    assert "Asked for: bounds that hold 90 % of outcomes." in out
+    assert told in confide("predict", "m.confide", "new.csv", "--out", "again.csv")[1]
 
 
 def test_predict_gives_what_run_gave(folder, confide):
@@ -207,6 +262,7 @@ def test_warnings_are_notes_each_once(confide, model):
 
 
 def test_methods_shows_names_and_promises(confide, monkeypatch):
+    console.cache_clear()  # its width is that of its first use
     monkeypatch.setenv("COLUMNS", "400")
     _, out, _ = confide("methods")
     for record in METHODS.values():

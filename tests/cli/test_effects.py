@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from commands import STUDY
-from confide.cli.effects_text import effect_lines
+from confide.cli.effects_text import contradictions, effect_lines
 from confide.effects.averages import AverageEffect
 from tables import people, typed, write
 
@@ -91,6 +91,28 @@ def test_sentences_of_what_is_not_known():
     assert "Each of the 3 clusters counts once, however many rows it has." in unknown
     lower = effect_lines([record(effect=-2.0, low=-3.0, high=-1.0)], "t", "y")
     assert lower[0].startswith("On average, t = 1 instead of 0 lowers y by 2 (95 % interval 1 to 3)")
+
+
+def test_a_trial_without_randomisation_has_a_note(confide):
+    """The sentence is that of `run` and `diagnose`."""
+    table = typed("trial.csv")
+    older = np.nan_to_num(table["age"].to_numpy(), nan=30.0) > 50
+    assigned = pa.array(np.where(older, "drug", "placebo"))
+    write("trial.csv", table.set_column(table.column_names.index("t"), "t", assigned))
+    status, out, err = confide(*COMMAND)
+    assert (status, "On average" in out) == (0, True)
+    note = "Treatment in the trial depends on covariates more than chance allows (p = 0.001, most on age:"
+    assert f"note: {note}" in err
+    _, summary, _ = confide("diagnose", *STUDY, "--method", "transfer", "--base", "ridge")
+    assert note in " ".join(summary.split())
+
+
+def test_intervals_without_a_common_value_have_a_note():
+    assert not contradictions([record(), record(low=4.0, high=9.0), record(low=-np.inf, high=np.inf)])
+    (told,) = contradictions([record(), record(group="age = old", low=5.1, high=9.0)])
+    assert told.startswith("The two intervals for age = old (1 against 0), with the large table and from the trial")
+    assert "have no value in common" in told
+    assert len(contradictions([record(low=-9.0, high=-1.1)])) == 1
 
 
 @pytest.mark.parametrize(

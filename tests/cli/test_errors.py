@@ -91,13 +91,55 @@ BAD = {
     "missing option": (None, ["run", "--trial", "trial.csv"], "Missing option '--observational'"),
     "alpha": (None, [*RUN, "--alpha", "1.5"], "1.5"),
     "alpha as text": (None, [*RUN, "--alpha", "ten"], "Invalid value for '--alpha'"),
+    "alpha in per cent": (None, [*RUN, "--alpha", "90%"], "as a number. For 90 % intervals give 0.1."),
+    "alpha in per cent, as a number": (None, [*RUN, "--alpha", "90"], "got 90.0. For 90 % intervals give 0.1."),
+    "rate of false picks": (
+        None,
+        ["select", "m.confide", "new.csv", "--treatment", "drug", "--above", "3", "--fdr", "10"],
+        "fdr must lie strictly between 0 and 1, got 10.0. For at most 10 % false picks give 0.1.",
+    ),
+    "rate of false picks in per cent": (
+        None,
+        [*RUN, "--report", "r.html", "--above", "3", "--fdr", "10%"],
+        "as a number. For at most 10 % false picks give 0.1.",
+    ),
+    "participants in clusters": (
+        None,
+        ["run", *STUDY, "--participants", "p.csv", "--cluster", "town"],
+        "nothing is proved for participants of a study with a cluster",
+    ),
+    "the model after the rows": (
+        lambda: put("m.confide", b""),
+        ["predict", "new.csv", "m.confide"],
+        "new.csv looks like a table, and m.confide does not: are the two exchanged? Try confide predict m.confide new",
+    ),
+    "the model after the rows, of a report": (
+        lambda: put("m.confide", b""),
+        ["report", "new.csv", "--predict", "m.confide"],
+        "Try confide report m.confide --predict new.csv",
+    ),
+    "the model after the rows, of a choice": (
+        lambda: put("m.confide", b""),
+        ["select", "new.csv", "m.confide", "--treatment", "drug", "--above", "3"],
+        "Try confide select m.confide new.csv",
+    ),
     "seed": (None, [*RUN, "--seed", "-1"], "Invalid value for '--seed'"),
     "nothing to do": (None, ["run", *STUDY], "give --predict, --save or --participants"),
     "json beside rows": (None, [*RUN, "--out", "-", "--json"], "cannot both go to standard output"),
     "two standard inputs": (None, [*RUN, "--trial", "-", "--predict", "-"], "only one of the files"),
     "no such folder": (None, [*RUN, "--out", "deep/out.csv"], "deep/out.csv cannot be written"),
+    "a file as the folder": (None, [*RUN, "--out", "new.csv/o.csv"], "new.csv/o.csv is an input"),
+    "another file as the folder": (
+        lambda: put("note.txt", b""),
+        [*RUN, "--out", "note.txt/out.csv"],
+        "note.txt/out.csv cannot be written: note.txt is a file, and no folder",
+    ),
     "no such folder to save in": (None, [*RUN, "--save", "deep/m.confide"], "deep/m.confide cannot be written"),
-    "a folder as output": (lambda: Path("out.csv").mkdir(), RUN, "out.csv cannot be written"),
+    "a folder as output": (
+        lambda: Path("out.csv").mkdir(),
+        RUN,
+        "out.csv cannot be written: it is a folder. Name a file.",
+    ),
     "one name for two": (None, [*RUN, "--save", "out.csv"], "out.csv cannot hold both the intervals and the model"),
     "one file for two": (None, [*RUN, "--save", "./out.csv"], "out.csv cannot hold both the intervals and the model"),
     "an input as output": (None, [*RUN, "--save", "./trial.csv"], "trial.csv is an input"),
@@ -152,7 +194,7 @@ BAD = {
     "demo where nothing can be written": (
         None,
         ["demo", "--report", "deep/report.html"],
-        "deep/report.html cannot be written: its folder must exist",
+        "deep/report.html cannot be written: there is no folder deep. Make it, or name another.",
     ),
     "a folder as the demo's report": (lambda: Path("report.html").mkdir(), ["demo"], "report.html cannot be written"),
     "a report that is no page": (None, [*RUN, "--report", "r.csv"], "r.csv: a report is a page"),
@@ -201,6 +243,46 @@ def test_bad_input_is_one_line_and_leaves_nothing(folder, confide, case):
     assert err.count("\n") == 1
     assert all(part in err for part in ([message] if isinstance(message, str) else message))
     assert names(folder) == before
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize(
+    ("new", "options", "message"),
+    [
+        ("many", [], "many is a folder, and new rows are read from one file: name it. --dask answers folders"),
+        ("many/*.csv", [], "many/*.csv is a pattern, and new rows are read from one file"),
+        ("none/*.csv", [], "no file matches none/*.csv"),
+        ("new.xlsx", [], "new.xlsx: the extension must be one of"),
+        ("gone.csv", [], "gone.csv: No such file or directory"),
+        ("new.csv", ["--report", "r.html", "--above", "1", "--under", "magic"], "--under names treatment 'magic'"),
+        ("new.csv", ["--report", "r.html", "--treatment-label", "drg=x"], "did you mean drug?"),
+        ("new.csv", ["--report", "r.html", "--above", "1", "--fdr", "10"], "For at most 10 % false picks give 0.1."),
+    ],
+)
+def test_what_needs_no_model_is_refused_before_one_is_fitted(confide, monkeypatch, new, options, message):
+    """And `predict` before it loads one: there is none here."""
+    Path("many").mkdir()
+    write("many/1.csv", typed("new.csv"))
+    monkeypatch.setattr("confide.CounterfactualIntervals.fit", lambda *_: pytest.fail("fitted"))
+    commands = [["run", *STUDY, "--predict", new, "--save", "m.confide", *options]]
+    if not options:
+        commands += [["predict", "m.confide", new], ["report", "m.confide", "--predict", new]]
+    for command in commands:
+        status, out, err = confide(*command)
+        assert (status, out) == (2, "")
+        assert message.partition(" --dask")[0] in err
+        assert err.count("\n") == 1
+        assert ("--dask" in err) == ("--dask" in message or "pattern, " in message) * (command[0] != "report")
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_folder_that_may_not_be_written_in(confide, monkeypatch):
+    """Root may write everywhere, so the system's refusal is played."""
+    Path("shut").mkdir()
+    monkeypatch.setattr("os.access", lambda path, *_: str(path) != "shut")
+    status, out, err = confide(*RUN, "--save", "shut/m.confide")
+    assert (status, out) == (2, "")
+    assert err.startswith("confide: shut/m.confide cannot be written: nothing may be written in the folder /")
 
 
 @pytest.mark.usefixtures("folder")

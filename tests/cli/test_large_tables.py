@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from commands import names
+from confide.data.files import read_study
 from tables import people, write
 
 TABLES = ["--trial", "trial.csv", "--treatment", "t", "--outcome", "y", "--id", "who"]
@@ -53,6 +54,14 @@ def test_all_rows_are_learnt_from_by_batches(confide, files):
     said = "Observational rows: 3,240 read, 2,240 learnt from by batches, 1,000 held out for the size of errors."
     assert said in out
     assert err == ""
+
+
+def test_columns_of_many_files_of_new_rows_are_checked_before_a_fit(files):
+    """They are for a cluster, which answers a folder."""
+    (files / "many").mkdir()
+    write("many/1.parquet", people(20, 2).drop_columns(["t", "y", "town"]))
+    with pytest.raises(ValueError, match="many has no column town"):
+        read_study("obs.csv", "trial.csv", "t", "y", ["who"], "many")
 
 
 def test_json_has_the_peak_of_memory(confide):

@@ -8,6 +8,7 @@ import pytest
 
 from commands import QUICK, STUDY, names
 from confide.report import evidence
+from tables import typed, write
 
 
 @pytest.fixture
@@ -132,13 +133,25 @@ def test_a_report_without_a_name_leaves_the_one_of_run_alone(folder, confide, mo
     assert "in report.html." in out
 
 
-def test_a_report_refuses_tables_of_other_columns(folder, confide, model):
+@pytest.mark.usefixtures("two_methods")
+def test_a_report_reads_the_columns_of_the_model_and_no_others(folder, confide):
+    """As in `confide predict`, more columns do no harm, whether they are identifiers or not."""
+    quick = ["--method", "transfer", "--base", "linear", "--covariates", "age,smoker"]
+    assert confide("run", *STUDY, *quick, "--save", "m.confide")[0] == 0
+    report = ["report", "m.confide", "--predict", "new.csv", "--out"]
     without_id = [text for text in STUDY if text not in ("--id", "who")]
-    named = [*without_id, "--category", "who"]
-    status, out, err = confide("report", model, "--predict", "new.csv", *named, "--out", "report.html")
+    for name, tables in (("a.html", without_id), ("b.html", [*STUDY, "--id", "joined"])):
+        status, _, err = confide(*report, name, *tables)
+        assert (status, err) == (0, "")
+    assert (folder / "a.html").read_text() == (folder / "b.html").read_text()
+
+
+def test_a_report_refuses_tables_without_the_columns_of_the_model(folder, confide, model):
+    table = typed("trial.csv")
+    write("trial.csv", table.drop_columns(["town"]))
+    status, out, err = confide("report", model, "--predict", "new.csv", *STUDY, "--out", "report.html")
     assert (status, out) == (2, "")
-    assert "the study's covariates are not the model's: the model does not read 'who'" in err
-    assert "--id" in err
+    assert "trial.csv has no column town" in err
     assert "report.html" not in names(folder)
 
 

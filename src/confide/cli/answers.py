@@ -70,15 +70,21 @@ from confide.cli.shared import (
     ForWhom,
     Kept,
     PageOptions,
+    check_level,
+    check_new_rows,
+    check_not_exchanged,
     check_parameters,
     dialect_of,
     fitted,
     read_tables,
+    tell_same_people,
     unfitted,
 )
 
 if TYPE_CHECKING:
     from confide.model import CounterfactualIntervals
+
+SEVERAL_FILES = " --dask answers folders and patterns of Parquet files, into a folder that --out names."
 
 
 @app.command(short_help="Fit on two files, answer for a third.")
@@ -150,6 +156,7 @@ def run(
     whom = ForWhom(assignment, cluster, target, group, gamma, side)
     page = PageOptions(outcome_label, unit, treatment_label, by, above, below, fdr, under, lower_is_better)
     page.check()
+    check_level(alpha)
     bounds = {"outcome_values": _numbers(outcome_values), "outcome_range": _numbers(outcome_range)}
     analysis = config_hash(context)
     say_changes(context, config)
@@ -161,19 +168,18 @@ def run(
         return
     inputs = observational, trial, predict, whom.file
     _check_asked(predict, out, save, report, participants, page)
-    outputs = out if answering else None, save, report, participants
-    check_outputs(*outputs, as_json=as_json, inputs=(*inputs, config), folder=writes_folder(dask, out, report))
-    if participants is not None and trial == "-":
-        raise typer.BadParameter("--participants reads the trial's file twice: name a file, not standard input.")
+    outputs, folder = (out if answering else None, save, report, participants), writes_folder(dask, out, report)
+    check_outputs(*outputs, as_json=as_json, inputs=(*inputs, config), folder=folder)
     check_one_standard_input(*inputs)
+    _check_people(predict, trial, participants, whom, by_cluster=folder)
     dialect = dialect_of(sep, decimal, encoding)
     from confide.base.cache import sharing_fits
 
     # What the report measures learns the same from the large table as the model does.
     with cluster_at(dask) as workers, notes(), sharing_fits() if report is not None else nullcontext():
-        kept = Kept(train_rows, memory, seed, all_rows)
-        tables = observational, trial, treatment, outcome, id, category, dialect, predict, covariates, whom, kept
-        study = read_tables(*tables, **tables_on(workers))
+        tables = observational, trial, treatment, outcome, id, category, dialect, predict, covariates, whom
+        study = read_tables(*tables, Kept(train_rows, memory, seed, all_rows), **tables_on(workers))
+        page.check_treatments(study.arms)
         model = fitted(study, method, alpha, seed, whom, control=control, **asked)
         model.config_hash_ = analysis
         with waiting("computing the diagnostics"):
@@ -192,14 +198,14 @@ def run(
         record = {"summary": summary, "arms": model.diagnostics_, "answered": answered, "saved": save, "report": report}
         print_json({**record, "participants": effects, "config_hash": analysis, "peak_memory": peak_memory()})
         return
-    from confide.cli.text import covariate_line
+    from confide.cli.text import asked_line, covariate_line
 
     screen = sys.stderr if answering and out == "-" else sys.stdout
-    typer.echo(f"{covariate_line(model.encoder_.columns_)}\n\n{summary}", file=screen)
+    typer.echo(f"{covariate_line(model.encoder_.columns_)}\n{asked_line(alpha, side)}\n\n{summary}", file=screen)
     if answered is not None:
-        print_answered(answered, out, screen)
+        print_answered(answered, out, screen, side)
     if effects is not None:
-        print_participants(effects, str(participants), screen)
+        print_participants(effects, str(participants), screen, side)
     print_memory(study, observational, memory, screen)
     _print_written(model, report, save, screen)
 
@@ -219,9 +225,12 @@ def predict(
     as_json: Json = False,
 ) -> None:
     """Answer for new people with a saved model; files of any length, in constant memory."""
+    check_not_exchanged(model, new, "predict {model} {new}")
+    check_level(alpha)
     if dask is not None and not is_folder(out):
         raise typer.BadParameter(f"--dask writes a folder of Parquet files: give --out a new folder, got {out}.")
     check_outputs(out, as_json=as_json, inputs=(model, new), folder=dask is not None)
+    check_new_rows(new, by_cluster=dask is not None, remedy=SEVERAL_FILES)
     dialect = dialect_of(sep, decimal, encoding)
     from confide import load
     from confide.io.model_file import naming_the_model
@@ -235,7 +244,7 @@ def predict(
         print_json({"answered": answered, "config_hash": loaded.config_hash_})
     else:
         screen = sys.stderr if out == "-" else sys.stdout
-        print_answered(answered, out, screen)
+        print_answered(answered, out, screen, loaded.side_)
         print_hash(loaded, screen, saved)
 
 
@@ -295,28 +304,33 @@ def report(
     for option, value in {**of_tables, "--target": target}.items():
         if value and not any(given):
             raise typer.BadParameter(f"{option} is for --observational and --trial; give them too.")
+    check_not_exchanged(model, predict, "report {model} --predict {new}")
+    check_level(alpha)
+    check_new_rows(predict)
     # Named after the file of rows, so that it does not replace a page on other rows or that of `run --report`.
     out = out or (f"{Path(predict).stem}.html" if Path(predict).is_file() else "report.html")
     check_outputs(report=out, inputs=(model, predict, observational, trial, whom.file))
     check_one_standard_input(predict, observational, trial, whom.file)
+    tell_same_people(predict, trial)
     dialect = dialect_of(sep, decimal, encoding)
     from confide import load
     from confide.io.model_file import naming_the_model
+    from confide.predict.batches import covariates
 
     with cluster_at(dask) as workers, notes(), naming_the_model(model):
-        study = None
-        if observational and trial and treatment and outcome:
-            kept = Kept(train_rows, memory, seed)
-            tables = observational, trial, treatment, outcome, id, category, dialect, None, None, whom, kept
-            study = read_tables(*tables, **tables_on(workers))
         with waiting("loading"):
             saved = load(model, trusted=trust or [])
             loaded = saved if alpha is None else saved.with_alpha(alpha)
+        study = None
+        if observational and trial and treatment and outcome:
+            kept = Kept(train_rows, memory, seed)
+            tables = observational, trial, treatment, outcome, id, category, dialect, None
+            study = read_tables(*tables, covariates(loaded), whom, kept, **tables_on(workers))
         answered = answer_on_page(out, loaded, predict, study, control, seed, dialect, page)
     if as_json:
         print_json({"answered": answered, "report": out, "config_hash": loaded.config_hash_})
     else:
-        print_answered(answered, out, sys.stdout)
+        print_answered(answered, out, sys.stdout, loaded.side_)
         print_hash(loaded, sys.stdout, saved)
 
 
@@ -338,6 +352,18 @@ def _check_asked(
     if page.given and report is None:
         instead = " Without a page, confide effects has average effects by group." if page.by else ""
         raise typer.BadParameter(f"{page.given[0]} is for a report: give --report.{instead}")
+
+
+def _check_people(
+    predict: str | None, trial: str, participants: str | None, whom: ForWhom, *, by_cluster: bool
+) -> None:
+    """Raise, before a fit, for new rows that cannot be read, and for the trial's people if nothing is proved."""
+    if participants is not None:
+        if trial == "-":
+            raise typer.BadParameter("--participants reads the trial's file twice: name a file, not standard input.")
+        whom.check_participants()
+    check_new_rows(predict, by_cluster=by_cluster, remedy=SEVERAL_FILES)
+    tell_same_people(predict, trial)
 
 
 def _print_written(model: CounterfactualIntervals, report: str | None, save: str | None, screen: Any) -> None:

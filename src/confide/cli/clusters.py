@@ -68,11 +68,9 @@ def tables_on(cluster: Cluster | None) -> dict[str, Any]:
 
 def is_folder(out: str) -> bool:
     """Return whether an output has no extension of a file, so that it is a folder which a cluster writes."""
-    from pathlib import Path
+    from confide.data.formats import STANDARD, is_table
 
-    from confide.data.formats import EXTENSIONS, STANDARD
-
-    return out != STANDARD and Path(out.lower().removesuffix(".gz")).suffix not in EXTENSIONS
+    return out != STANDARD and not is_table(out)
 
 
 def writes_folder(address: str | None, out: str, report: str | None) -> bool:

@@ -14,6 +14,7 @@ import typer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
 
 # Off a terminal, work that takes more than so many seconds says so in a line, then after pauses that double up to a
 # minute.
@@ -61,17 +62,31 @@ def check_outputs(
     ):
         if path is None or path == STANDARD:
             continue
-        real, target = os.path.realpath(path), Path(path)
+        real = os.path.realpath(path)
         if real in taken:
             raise ValueError(f"{path} cannot hold both {taken[real]} and {what}: name two files.")
         if read & {real, *map(str, Path(real).parents)}:
             raise ValueError(f"{path} is an input: name another file for the output.")
-        new = folder and path == out
-        replaces = target.is_dir() and not (new and not any(target.iterdir()))
-        if replaces or not target.parent.is_dir() or not os.access(target.parent, os.W_OK):
-            must = "it must be new" if new else "it must be a file"
-            raise ValueError(f"{path} cannot be written: its folder must exist and be writable, and {must}.")
+        why = _why_not_written(Path(path), new=folder and path == out)
+        if why is not None:
+            raise ValueError(f"{path} cannot be written: {why}")
         taken[real] = what
+
+
+def _why_not_written(target: Path, *, new: bool) -> str | None:
+    """Return why a file, or a new folder, cannot be written, and the remedy; None if it can."""
+    if new and target.exists() and (not target.is_dir() or any(target.iterdir())):
+        return "it exists, and a cluster writes its answers into a folder of their own. Name a new folder."
+    if target.is_dir() and not new:
+        return "it is a folder. Name a file."
+    folder = target.parent
+    if not folder.exists():
+        return f"there is no folder {folder}. Make it, or name another."
+    if not folder.is_dir():
+        return f"{folder} is a file, and no folder. Name another."
+    if not os.access(folder, os.W_OK):
+        return f"nothing may be written in the folder {folder.resolve()}. Name another, or change its permissions."
+    return None
 
 
 def check_one_standard_input(*paths: str | None) -> None:
@@ -80,8 +95,8 @@ def check_one_standard_input(*paths: str | None) -> None:
         raise typer.BadParameter("only one of the files can come from standard input.")
 
 
-def print_answered(answered: Any, out: str, screen: Any) -> None:
-    """Print how many rows were predicted, and on which side of 0 their effects' intervals are."""
+def print_answered(answered: Any, out: str, screen: Any, side: str = "both") -> None:
+    """Print how many rows were predicted, and on which side of 0 their effects' intervals, or bounds, are."""
     rows = "row" if answered.rows == 1 else "rows"
     typer.echo(f"\n{answered.rows:,} {rows} answered{'' if out == '-' else f', in {out}'}.", file=screen)
     for what, count in (("an outcome", answered.infinite), ("an effect", answered.infinite_effects)):
@@ -89,15 +104,22 @@ def print_answered(answered: Any, out: str, screen: Any) -> None:
             have = "has" if count == 1 else "have"
             typer.echo(f"{count:,} of them {have} an infinite interval for {what}.", file=screen)
     for (treated, control), sides in answered.signs.items():
-        typer.echo(
-            f"Effect of {treated} against {control}: its interval is above 0 for {sides['above']:,}, below 0 for "
-            f"{sides['below']:,}, neither for {sides['neither']:,}.",
-            file=screen,
-        )
+        typer.echo(f"Effect of {treated} against {control}: {_of_0(sides, side)}.", file=screen)
     if any(sides["above"] or sides["below"] for sides in answered.signs.values()):
         typer.echo("The promise is for all rows together, not for those picked by their intervals.", file=screen)
     elif any(sides["neither"] for sides in answered.signs.values()):
         typer.echo("One person's effect is hard to know; confide effects has the average effect.", file=screen)
+
+
+def _of_0(counts: dict[str, int], side: str) -> str:
+    """Return for how many the interval of an effect, or its bound on one side, tells the sign."""
+    if side == "both":
+        return (
+            f"its interval is above 0 for {counts['above']:,}, below 0 for {counts['below']:,}, neither for "
+            f"{counts['neither']:,}"
+        )
+    where = {"lower": "above", "upper": "below"}[side]
+    return f"its {side} bound is {where} 0 for {counts[where]:,}, not for {counts['neither']:,}"
 
 
 def print_hash(model: Any, screen: Any, saved: Any = None) -> None:
@@ -148,15 +170,12 @@ def rows_line(study: Any, observational: str) -> str | None:
     return f"Observational rows: {kept + beyond:,} read, {learnt}"
 
 
-def print_participants(effects: dict[str, dict[str, int]], out: str, screen: Any) -> None:
-    """Print on which side of 0 the intervals of the trial's people are."""
+def print_participants(effects: dict[str, dict[str, int]], out: str, screen: Any, side: str = "both") -> None:
+    """Print on which side of 0 the intervals, or bounds, of the trial's people are."""
     typer.echo(f"\nThe trial's own people, whose outcome under one treatment is known: effects in {out}.", file=screen)
     for pair, counts in effects.items():
-        typer.echo(
-            f"Effect of {pair.replace(' vs ', ' against ')} for {counts['rows']:,}: its interval is above 0 for "
-            f"{counts['above']:,}, below 0 for {counts['below']:,}, neither for {counts['neither']:,}.",
-            file=screen,
-        )
+        named = pair.replace(" vs ", " against ")
+        typer.echo(f"Effect of {named} for {counts['rows']:,}: {_of_0(counts, side)}.", file=screen)
 
 
 @contextmanager

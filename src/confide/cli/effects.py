@@ -32,7 +32,7 @@ from confide.cli.app import (
 )
 from confide.cli.clusters import Dask, cluster_at, tables_on
 from confide.cli.console import check_one_standard_input, check_outputs, notes, print_json, print_rows, waiting
-from confide.cli.shared import ForWhom, Kept, dialect_of, fitted, read_tables
+from confide.cli.shared import ForWhom, Kept, check_level, dialect_of, fitted, read_tables
 
 if TYPE_CHECKING:
     from confide.effects.averages import AverageEffect
@@ -72,14 +72,15 @@ def effects(
     as_json: Json = False,
 ) -> None:
     """Average effects among people like the trial's, over everybody and by group, with and without the large table."""
+    check_level(alpha, "the average effect in {} of trials")
     check_outputs(out, as_json=as_json, inputs=(observational, trial))
     check_one_standard_input(observational, trial)
     dialect = dialect_of(sep, decimal, encoding)
-    from confide.conformal.quantile import check_alpha
+    from confide.cli.effects_text import contradictions
+    from confide.diagnostics.advice import on_randomisation
     from confide.effects.averages import average_effect
     from confide.exceptions import InfiniteIntervalWarning
 
-    check_alpha(alpha)
     with cluster_at(dask) as workers, notes():
         whom = ForWhom(assignment, cluster)
         kept = Kept(train_rows, memory, seed)
@@ -92,7 +93,9 @@ def effects(
         others = [label for label in model.treatments_.tolist() if label != model.control_]
         with waiting("comparing the arms"):
             found = {label: average_effect(model, study, label, model.control_, by or None, alpha) for label in others}
-    every = [record for records in found.values() for record in records]
+        every = [record for records in found.values() for record in records]
+        for text in (*on_randomisation(model.randomisation_, model.whom_), *contradictions(every)):
+            warnings.warn(text, stacklevel=1)
     if out is not None:
         _write(every, out)
     if as_json:

@@ -66,5 +66,16 @@ def effect_lines(records: list[AverageEffect], treatment: str, outcome: str) -> 
     return lines
 
 
+def contradictions(records: list[AverageEffect]) -> list[str]:
+    """Return, for each group whose two intervals have no value in common, what that says of the trial."""
+    return [
+        f"The two intervals for {record.group} ({record.treated} against {record.control}), with the large table and "
+        "from the trial alone, have no value in common, which hardly happens where treatment was assigned at random. "
+        "Check whether the tables are exchanged."
+        for record in records
+        if record.low > record.unadjusted_high or record.high < record.unadjusted_low
+    ]
+
+
 def _span(low: float, high: float) -> str:
     return f"{low:.3g} to {high:.3g}".replace("inf", "∞")

@@ -43,7 +43,7 @@ from confide.cli.console import (
     progress,
     waiting,
 )
-from confide.cli.shared import ForWhom, Kept, dialect_of, fitted, read_tables
+from confide.cli.shared import ForWhom, Kept, check_level, dialect_of, fitted, read_tables
 
 
 @app.command(short_help="Every method on held-out trial rows.")
@@ -74,6 +74,7 @@ def compare(
 ) -> None:
     """Every method on held-out rows of the trial: coverage with its interval, and width."""
     whom = ForWhom(assignment, cluster, target, group, gamma, side)
+    check_level(alpha)
     check_one_standard_input(observational, trial, whom.file)
     dialect = dialect_of(sep, decimal, encoding)
     from confide import CounterfactualIntervals
@@ -138,6 +139,7 @@ def diagnose(
 ) -> None:
     """Balance, flow of rows, overlap, effective sample size and a test for hidden confounding; coverage by group."""
     whom = ForWhom(assignment, cluster, target, group, gamma, side)
+    check_level(alpha)
     check_one_standard_input(observational, trial, whom.file)
     dialect = dialect_of(sep, decimal, encoding)
     from confide.compare import on_held_out
@@ -163,11 +165,11 @@ def diagnose(
         print_json({"summary": summary, "balance": balanced, "flow": flow, **found, "held_out": held_out})
         return
     from confide.cli.balance_text import print_balance_and_flow
-    from confide.cli.text import confounding_lines, console, group_parts
+    from confide.cli.text import asked_line, confounding_lines, console, group_parts
 
     print_rows(study, observational, sys.stdout)
     print_balance_and_flow(balanced, flow, clustered=study.cluster is not None)
-    typer.echo(summary)
+    typer.echo(f"{asked_line(alpha, side)}\n\n{summary}")
     if held_out is not None:
         typer.echo()
         for part in group_parts(held_out, alpha, group or []):

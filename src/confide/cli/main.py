@@ -55,8 +55,16 @@ def _usage(error: typer.BadParameter) -> str:
     commands = typer.main.get_group(app).commands
     having = [name for name, each in commands.items() if any(option in param.opts for param in each.params)]
     if not having or error.ctx is None:
-        return error.format_message()
+        meant = _meant(error)
+        return f"{error.format_message().rstrip('.')}.{meant}" if meant else error.format_message()
     return f"{error.ctx.info_name} has no option {option}; it is one of {', '.join(having)}."
+
+
+def _meant(error: typer.BadParameter) -> str:
+    """Return what was probably meant by a level that is no number, such as 90%."""
+    from confide.conformal.quantile import REMEDIES
+
+    return REMEDIES.get(str(getattr(getattr(error, "param", None), "name", None)), "")
 
 
 def _message(error: Exception) -> str:

@@ -9,7 +9,7 @@ import typer
 
 from confide.cli.app import Decimal, Encoding, Json, Separator, Trust, app
 from confide.cli.console import check_outputs, notes, print_json, waiting
-from confide.cli.shared import dialect_of
+from confide.cli.shared import check_new_rows, check_not_exchanged, dialect_of
 
 
 @app.command(short_help="Whom to choose, at a rate of false picks.")
@@ -35,12 +35,16 @@ def select(
         raise typer.BadParameter("give --above or --below, and one of them.")
     if as_json and out == "-":
         raise typer.BadParameter("--json and the people cannot both go to standard output: name a file with --out.")
+    check_not_exchanged(model, new, "select {model} {new}")
     check_outputs(out, inputs=(model, new))
+    check_new_rows(new)
     dialect = dialect_of(sep, decimal, encoding)
     from confide import load
+    from confide.conformal.quantile import check_alpha
     from confide.io.model_file import naming_the_model
     from confide.predict.selection import select_file
 
+    check_alpha(fdr, "fdr")
     with notes(), naming_the_model(model):
         with waiting("loading"):
             loaded = load(model, trusted=trust or [])

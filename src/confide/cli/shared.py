@@ -11,6 +11,8 @@ import typer
 from confide.cli.console import tell_covariates, waiting
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from confide.data.csv_files import Dialect
     from confide.data.study import Study
     from confide.model import CounterfactualIntervals
@@ -37,6 +39,13 @@ class ForWhom:
     def parameters(self) -> dict[str, Any]:
         """Parameters of a model."""
         return {"groups": self.groups or None, "gamma": self.gamma, "side": self.side}
+
+    def check_participants(self) -> None:
+        """Raise, before a fit, if nothing is proved for the trial's own people with these options."""
+        from confide.effects.participants import check_participants
+        from confide.methods.promise import Whom
+
+        check_participants({}, Whom(tuple(name for name, value in self.carried.items() if value is not None)))
 
     @property
     def file(self) -> str | None:
@@ -83,6 +92,16 @@ class PageOptions:
             named[label.strip()] = name.strip()
         return named
 
+    def check_treatments(self, labels: Sequence[Label]) -> None:
+        """Raise, before a fit, if an option names a treatment that there is not."""
+        from confide.base.validation import suggest
+
+        known = [str(label) for label in labels]
+        for option, given in (("--treatment-label", list(self.names)), ("--under", [self.under] if self.under else [])):
+            for name in given:
+                if name not in known:
+                    raise ValueError(f"{option} names treatment {name!r}, which is unknown; {suggest(name, known)}")
+
     @property
     def given(self) -> list[str]:
         """The options that are set."""
@@ -125,6 +144,76 @@ class Kept:
 ALL_ROWS = Kept()
 
 
+# Levels above it are rarely meant: intervals would miss more often than not.
+HIGHEST_USUAL = 0.5
+
+
+def check_level(alpha: float | None, hold: str = "{} of outcomes") -> None:
+    """Raise for a level that is none; a note says what a high one asks for, ``hold`` being what intervals hold."""
+    from confide.cli.text import percent
+    from confide.conformal.quantile import check_alpha
+
+    if alpha is None:
+        return
+    check_alpha(alpha)
+    if alpha > HIGHEST_USUAL:
+        share = percent(1 - alpha)
+        typer.echo(
+            f"note: alpha = {alpha:.10g} asks for {share} intervals, which hold {hold.format(share)}; for "
+            f"{percent(alpha)} intervals give --alpha {1 - alpha:.10g}.",
+            err=True,
+        )
+
+
+def check_new_rows(path: str | None, *, by_cluster: bool = False, remedy: str = "") -> None:
+    """Raise, before any work, if new rows are in no file that can be read here, or by the workers of a cluster.
+
+    ``remedy`` is what answers several files, if something does.
+    """
+    from pathlib import Path
+
+    from confide.data.formats import STANDARD, format_of
+    from confide.data.many_files import is_of_batches, open_dataset, paths_of
+
+    if by_cluster and path is not None:
+        open_dataset(path)
+        return
+    if path in (None, STANDARD):
+        return
+    several = "a folder" if Path(path).is_dir() else "a pattern"
+    if is_of_batches(path) and (several == "a folder" or paths_of(path) != [path]):
+        raise ValueError(f"{path} is {several}, and new rows are read from one file: name it.{remedy}")
+    format_of(path)
+    if Path(path).is_file() or not Path(path).exists():  # a pipe can be opened only once
+        with Path(path).open("rb"):
+            pass
+
+
+def check_not_exchanged(model: str, new: str, command: str) -> None:
+    """Raise if a table stands where the model is to be, and the other way around."""
+    from pathlib import Path
+
+    from confide.data.formats import STANDARD, is_table
+
+    if is_table(model) and new != STANDARD and not is_table(new) and not Path(new).is_dir():
+        raise ValueError(
+            f"{model} looks like a table, and {new} does not: are the two exchanged? Try confide "
+            f"{command.format(model=new, new=model)}"
+        )
+
+
+def tell_same_people(new: str | None, trial: str | None) -> None:
+    """Say in a note if the new rows are the trial's own file."""
+    from pathlib import Path
+
+    if new and trial and all(Path(each).is_file() for each in (new, trial)) and Path(new).samefile(trial):
+        typer.echo(
+            f"note: {new} is the trial's own file, and promises are for people who are not in it. For the trial's own "
+            "people confide run has --participants.",
+            err=True,
+        )
+
+
 def dialect_of(separator: str | None, decimal: str, encoding: str | None) -> Dialect:
     """Return the format of the CSV files; a tab may be given as a backslash and t."""
     from confide.data.csv_files import Dialect
@@ -141,14 +230,15 @@ def read_tables(
     categories: list[str] | None,
     dialect: Dialect,
     new: str | None = None,
-    covariates: str | None = None,
+    covariates: str | Sequence[str] | None = None,
     whom: ForWhom = TRIAL_PEOPLE,
     kept: Kept = ALL_ROWS,
     **large: Any,
 ) -> Study:
     """Return the study of two files; identifiers are not covariates, and new rows must have all covariates.
 
-    ``large`` makes tables that are read by batches, if they are to be elsewhere than here (`tables_on`).
+    ``covariates`` may be one text, with commas between the names. ``large`` makes tables that are read by batches, if
+    they are to be elsewhere than here (`tables_on`).
     """
     from confide.data.files import read_study
 
@@ -163,7 +253,7 @@ def read_tables(
             new,
             categories=categories or [],
             dialect=dialect,
-            covariates=None if covariates is None else [name.strip() for name in covariates.split(",")],
+            covariates=[name.strip() for name in covariates.split(",")] if isinstance(covariates, str) else covariates,
             **whom.carried,
             **kept.parameters,
             **large,

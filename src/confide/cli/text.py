@@ -178,6 +178,11 @@ def covariate_line(columns: Any) -> str:
     return f"Covariates: {listed}."
 
 
+def asked_line(alpha: float, side: str) -> str:
+    """Return which share of outcomes intervals are asked to hold."""
+    return f"Asked for: {'intervals' if side == 'both' else 'bounds'} that hold {percent(1 - alpha)} of outcomes."
+
+
 def story_parts(example: Example, story: Story) -> list[Any]:
     """Return the demonstration, paragraph by paragraph."""
     from confide.demo import ALPHA

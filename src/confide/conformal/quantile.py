@@ -25,13 +25,14 @@ if TYPE_CHECKING:
 
 # Rounding of a cumulative sum must not push a rank up by one; see `level`.
 TOLERANCE = 1e-12
+# What was probably meant by a level that is none.
+REMEDIES = {"alpha": " For 90 % intervals give 0.1.", "fdr": " For at most 10 % false picks give 0.1."}
 
 
 def check_alpha(alpha: Level, name: str = "alpha") -> Fraction:
     """Return alpha as the decimal that was typed: 0.3 is 3/10, not the binary float beside it."""
     if not isinstance(alpha, Real) or not 0 < float(alpha) < 1:
-        remedy = " For 90 % intervals give 0.1." if name == "alpha" else ""
-        raise ValueError(f"{name} must lie strictly between 0 and 1, got {alpha!r}.{remedy}")
+        raise ValueError(f"{name} must lie strictly between 0 and 1, got {alpha!r}.{REMEDIES.get(name, '')}")
     return Fraction(str(alpha))
 
 

@@ -23,7 +23,7 @@ from confide.data.arrow import without_views
 from confide.data.csv_files import PLAIN, READ_BYTES, Dialect, csv_parts
 from confide.data.formats import STANDARD, format_of, naming_the_file
 from confide.data.large_table import LargeTable
-from confide.data.many_files import check_names, is_of_batches, open_dataset, paths_of
+from confide.data.many_files import check_names, is_of_batches, names_in, open_dataset, paths_of
 from confide.data.stacking import stack
 from confide.data.values import warn_of_identifiers
 from confide.data.writing import TEXT
@@ -87,8 +87,7 @@ def read_study(
     """
     _check_two_files(observational, trial)
     tables = [_read_observational(observational, dialect, large, kept), read_file(trial, dialect)]
-    # A pipe can be read only once.
-    ahead = set(column_names(new, dialect)) if new is not None and Path(new).is_file() else set()
+    ahead = _names_ahead(new, dialect)
     named = set().union(ahead, *(table.column_names for table in tables))
     for name in identifiers:
         if name not in named:
@@ -96,9 +95,10 @@ def read_study(
     first, second = (
         table.drop_columns([name for name in identifiers if name in table.column_names]) for table in tables
     )
-    _warn_of_people_in_both(tables[0], tables[1], identifiers)
+    of_people = [name for name in identifiers if _may_name_people(tables[1], name)]
+    _warn_of_people_in_both(tables[0], tables[1], of_people)
     if cluster is None:
-        _warn_of_people_twice(trial, tables[1], identifiers)
+        _warn_of_people_twice(trial, tables[1], of_people)
     if covariates is None and isinstance(first, LargeTable):
         # Of tables in memory `stack` tells.
         head = first.head()
@@ -127,6 +127,15 @@ def read_study(
     if ahead:
         check_columns(str(new), ahead, study.X.column_names)
     return study
+
+
+def _names_ahead(new: str | None, dialect: Dialect) -> set[str]:
+    """Return the columns of the new rows, if they can be read twice, which a pipe cannot."""
+    if new is None:
+        return set()
+    if Path(new).is_file():
+        return set(column_names(new, dialect))
+    return set(names_in(open_dataset(new))) if is_of_batches(new) else set()
 
 
 def _check_two_files(observational: str, trial: str) -> None:
@@ -172,6 +181,19 @@ def _warn_of_exchanged_files(observational: str, trial: str, study: Study) -> No
             "promise holds if they are exchanged: --trial is the table in which treatment was assigned at random.",
             stacklevel=4,
         )
+
+
+def _may_name_people(table: pa.Table, name: str) -> bool:
+    """Return whether an identifier may name people: dates, times and fractions are only left out of the covariates."""
+    if name not in table.column_names:
+        return True
+    written = _as_written(table[name]).drop_null().unique()
+
+    def like(pattern: str, of: Callable[..., pa.Scalar]) -> bool:
+        return bool(of(pc.match_substring_regex(written, pattern)).as_py())
+
+    fractions = like(kinds.NUMBER, pc.all) and like(r"\.\d*[1-9]", pc.any)
+    return not (fractions or any(like(pattern, pc.all) for pattern in (kinds.DATE, kinds.INSTANT, kinds.TIME)))
 
 
 def _warn_of_people_in_both(observational: pa.Table | LargeTable, trial: pa.Table, identifiers: Sequence[str]) -> None:
