@@ -320,4 +320,12 @@ FOUND = [
         "With a target, the note on rows that are unlike spoke of the trial's people, not of the target's.",
         "it names those that the rows were compared with",
     ),
+    Found(
+        "walk: a clinic, again",
+        "In a column with gaps in the trial no new value was ever counted as too high: with the wrong unit in 47 of 50 "
+        "rows the note said 0, and fewer such rows were not noticed. One absurd value of 50, and categories that the "
+        "model does not know, were answered without a word.",
+        "known values are compared with known ones, and missing ones are counted apart; numbers far beyond every "
+        "fitted row, and unknown categories in a twentieth of the rows or more, are named",
+    ),
 ]

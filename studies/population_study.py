@@ -25,18 +25,23 @@ A model compares new rows with its trial's rows, and gives a `PopulationWarning`
 shows how often it does: {{like:,}} calls for each cell of the first table, {{unlike:,}} for each of the \
 second; columns are independent. Made by `make study-population`.
 
-Two checks are distribution-free, and together raise a false alarm in at most {100 * ALARM_LEVEL:g} % of calls: a \
-Kolmogorov–Smirnov test of each column's distribution, and the number of rows beyond the trial's range. The third, \
+Three checks are distribution-free, and together raise a false alarm in at most {100 * ALARM_LEVEL:g} % of calls: a \
+Kolmogorov–Smirnov test of each column's distribution, the number of values beyond the trial's range, and that of \
+missing ones where the trial has none. The fourth, \
 for single absurd rows, does so in at most {100 * ABSURD_LEVEL:g} % of calls if each tail falls like a power law or \
 faster and does not become heavier farther out: beyond its beginning x·f(x)/(1 - F(x)) does not decrease, with \
 density f, distribution function F, and x measured from the trial's median. All columns below satisfy this, except \
 the mixtures, and except integers and rounded values, for which there is no proof.
 
-How the third check works: the k outermost of the trial's m values on a side, k = m^0.4 and at least 3, and more \
+How the fourth check works: the k outermost of the trial's m values on a side, k = m^0.4 and at least 3, and more \
 where values are tied, lie beyond a threshold u. With E = log((x - median)/(u - median)) for them and for a new value, \
 the chance that one of N new rows is the largest and as far out as it is, is at most \
 N·(k+1)/(m+1)·(1 + E_new/ΣE)^(-k). The check is skipped if u is not beyond the median, or if fewer than four \
 distinct values are. The level is shared by the columns and the two sides.
+
+The same warning also tells of numbers far beyond every row that the model was fitted on (by more than half of their \
+range), and of categories that it does not know, if a twentieth of the rows or more have one. These are facts about \
+rows, not tests, and have no rate.
 """
 
 LIKE_TABLE = """\

@@ -12,6 +12,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from confide import METHODS, CounterfactualIntervals, InfiniteIntervalWarning, Naive, Transfer, stack
 from confide.data.splits import calibration_size
+from confide.exceptions import PopulationWarning
 from helpers import study_arrays
 
 X, Y, TREATMENT, TRIAL = study_arrays()
@@ -61,7 +62,8 @@ def test_two_tables_in_intervals_out(convert):
     fitted = CounterfactualIntervals(FAST, random_state=0).fit(*study)
     assert fitted.treatments_.tolist() == ["drug", "placebo"]
     new = pl.DataFrame({"visit": [None], "smoker": [True], "sex": ["x"], "x": [None], "note": ["?"]})
-    assert np.isfinite(fitted.predict_interval(new, treatment="drug")).all()
+    with pytest.warns(PopulationWarning, match="sex = 'x'"):
+        assert np.isfinite(fitted.predict_interval(new, treatment="drug")).all()
     with pytest.raises(ValueError, match="columns missing: x"):
         fitted.predict_interval(new.drop("x"), treatment="drug")
 

@@ -29,7 +29,10 @@ class TrialAloneWarning(UserWarning):
 class PopulationWarning(UserWarning):
     """New rows look unlike the trial's (covariate shift); the promises are for the trial's population.
 
-    The message names the columns. The false alarm rate, on rows from the trial's population, is at most 6 calls in a
+    The message names the columns. It also tells, as a fact and not as a test, of numbers far beyond every row that the
+    model was fitted on, and of categories that it does not know, if a twentieth of the rows or more have one.
+
+    The false alarm rate of the tests, on rows from the trial's population, is at most 6 calls in a
     thousand, for any number of rows and columns. 1 of these 6 is for distribution-free tests. 5 are for single absurd
     rows, under the assumption that a column's tails are those of a power law or lighter, and do not become heavier
     farther out. docs/population.md states it exactly, with the rates measured for many kinds of columns, and shows how

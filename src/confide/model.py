@@ -26,10 +26,11 @@ from confide.data.encoding import EncodedRows, encoded_by, encoded_table, fitted
 from confide.data.splits import spawn_seeds
 from confide.data.study import Study, as_study
 from confide.diagnostics.advice import described_effect, summarise
-from confide.diagnostics.covariate_shift import Population, farthest_apart
+from confide.diagnostics.covariate_shift import NOTHING, Population, farthest_apart
 from confide.diagnostics.kept import sampled_arms, sampled_people, sampled_trial
 from confide.diagnostics.randomisation import Randomisation, randomisation_test
 from confide.diagnostics.records import ArmDiagnostics, diagnose
+from confide.diagnostics.strange_values import fitted_ends, unknown_categories
 from confide.effects.participants import (
     check_participants,
     check_received,
@@ -507,7 +508,8 @@ class CounterfactualIntervals(Labelled, BaseEstimator):
         self.__dict__.pop("randomisation_", None)
         self.samples_ = make_once(sampled_arms, self.encoder_, study, self.encoder != "auto", self.sample_seed_)
         known, whose = (encoded[study.trial], "trial") if self.target_ is None else (self.target_, "target")
-        self.population_ = make_once(Population.encoded_by, self.encoder_, known, self.sample_seed_, whose)
+        ends = make_once(fitted_ends, self.encoder_, study)
+        self.population_ = make_once(Population.encoded_by, self.encoder_, known, self.sample_seed_, whose, ends)
         rng = np.random.default_rng(self.sample_seed_)
         self.trial_ = sampled_trial(encoded, study, rng)
         asked = sampled_people(study, rng)
@@ -572,7 +574,8 @@ class CounterfactualIntervals(Labelled, BaseEstimator):
         check_is_fitted(self)
         # Of a user's own encoder the matrix may be the user's own too, which must stay writable.
         encoded: Floats = make_once(encoded_table, self.encoder_, X) if self.encoder == "auto" else self._encode(X)
-        if unlike := make_once(Population.unlike, self.population_, encoded):
+        unknown = unknown_categories(self.encoder_, X) or NOTHING  # by its identity, what was said of it is found again
+        if unlike := make_once(Population.unlike, self.population_, encoded, unknown):
             warnings.warn(unlike, PopulationWarning, stacklevel=stacklevel)
         return encoded
 

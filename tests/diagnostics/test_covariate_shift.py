@@ -162,7 +162,10 @@ def test_the_exact_tests_hold_their_level(monkeypatch):
         (lambda new: np.add(new[:4], [6, 0]), r"outside the trial's range: x0 \(4 of 4 rows\)\. "),
         (lambda new: np.add(new[:200], [1, 0]), "distributed differently than in the trial: x0"),
         (lambda new: new[:200] * [1, 0.2], "distributed differently than in the trial: x1"),
-        (lambda new: np.where([True, False], np.nan, new[:50]), r"outside the trial's range: x0 \(50 of 50 rows\)"),
+        (
+            lambda new: np.where([True, False], np.nan, new[:50]),
+            r"missing, as never in the trial: x0 \(50 of 50 rows\)\.",
+        ),
         (lambda new: np.concatenate([new[:999], [[0, 1e9]]]), r"outside the trial's range: x1"),
     ],
 )
@@ -274,10 +277,47 @@ def test_a_look_counts_as_one_sees_it():
     trial = population(np.arange(20.0)[:, None])
     look = trial.look(np.array([[-1.0], [0.0], [19.0], [20.0], [np.nan]]))
     assert (look.rows, look.known.item()) == (5, 4)
-    assert look.beyond[:, 0].tolist() == [2, 1]  # a missing value is larger than all others
+    assert look.beyond[:, 0].tolist() == [1, 1]  # a missing value is neither
     assert look.ends[:, 0].tolist() == [-1, 20]
     missing = population(np.append(np.arange(20.0), np.nan)[:, None])
-    assert missing.look(np.array([[1e9], [np.nan]])).beyond[:, 0].tolist() == [0, 0]
+    assert missing.look(np.array([[1e9], [-1], [np.nan]])).beyond[:, 0].tolist() == [1, 1]
+    nothing = population(np.full((20, 1), np.nan))
+    assert nothing.look(np.array([[1e9], [np.nan]])).beyond[:, 0].tolist() == [0, 0]
+
+
+@pytest.mark.parametrize("gaps", [0, 0.05, 0.35])
+@pytest.mark.parametrize("new_gaps", [0, 0.1])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_high_and_low_values_count_alike_with_gaps_and_without(gaps, new_gaps, sign):
+    """Missing values were larger than all others: in a column that has some, no value was above the trial's range."""
+    rng = np.random.default_rng(0)
+    values, new = rng.standard_normal((160, 2)), rng.standard_normal((50, 2))
+    values[rng.uniform(size=160) < gaps, 0] = np.nan
+    new[:, 0] = sign * rng.uniform(10, 11, 50)
+    new[rng.uniform(size=50) < new_gaps, 0] = np.nan
+    held = int(np.isfinite(new[:, 0]).sum())
+    assert f"outside the trial's range: x0 ({held} of 50 rows)" in population(values).unlike(new)
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_few_values_above_a_column_with_gaps_are_found_by_their_number(monkeypatch, sign):
+    """Three rows barely beyond: too few for the test of the distribution, and none of them is absurd."""
+    monkeypatch.setattr("confide.diagnostics.covariate_shift._absurd", lambda *_: False)
+    values = np.append(np.arange(-100.0, 101), np.nan)[:, None]
+    assert population(values).unlike(sign * np.array([[101.0], [102.0], [103.0]])) is not None
+    assert population(values).unlike(sign * np.array([[98.0], [99.0], [100.0]])) is None
+
+
+def test_the_exact_tests_hold_their_level_with_gaps(monkeypatch):
+    """The trial has gaps in some calls only, so that all checks are at work."""
+    monkeypatch.setattr("confide.diagnostics.covariate_shift._absurd", lambda *_: False)
+    rng = np.random.default_rng(5)
+    calls, alarms = 3000, 0
+    for _ in range(calls):
+        X = rng.standard_normal((40, 2))
+        X[rng.uniform(size=X.shape) < 0.05] = np.nan
+        alarms += population(X[:30]).unlike(X[30:]) is not None
+    assert stats.binom.sf(alarms - 1, calls, ALARM_LEVEL) > 0.01
 
 
 def test_with_a_target_rows_are_compared_with_its_people():

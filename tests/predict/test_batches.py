@@ -354,6 +354,29 @@ def test_unseen_groups_are_told_once_whatever_the_batches(tmp_path, monkeypatch)
         assert gathered.unlike == (str(caught[0].message),)
 
 
+def test_strange_values_are_told_once_whatever_the_batches(tmp_path, monkeypatch):
+    rows = np.arange(len(NEW))
+    towns = ["Nowhere" if row % 4 == 1 else town for row, town in zip(rows, NEW["town"].to_pylist(), strict=True)]
+    strange = NEW.set_column(NEW.column_names.index("town"), "town", [towns])
+    ages = np.where(rows == 150, 900.0, np.asarray(NEW["age"].to_numpy(), dtype=float))
+    strange = strange.set_column(NEW.column_names.index("age"), "age", [pa.array(ages, from_pandas=True)])
+    source = write(tmp_path / "new.csv", strange)
+    messages = set()
+    for each in (10, 1000):
+        monkeypatch.setattr(files, "BATCH_ROWS", each)
+        with pytest.warns(PopulationWarning) as caught:
+            answer_file(MODEL, source, str(tmp_path / "out.parquet"))
+        assert len(caught) == 1
+        messages.add(str(caught[0].message))
+        with pytest.warns(PopulationWarning) as caught:
+            gathered = Individuals.of_batches(MODEL, files.read_batches(source))
+        assert len(caught) == 1
+        messages.update(gathered.unlike)
+    (said,) = messages
+    assert "town = 'Nowhere' (50 of 200 rows; known: " in said
+    assert "age = 900 in row 151 (1 of 200 rows; fitted on " in said
+
+
 def test_categories_in_another_case_are_told(tmp_path):
     towns = [town.upper() if town else town for town in NEW["town"].to_pylist()]
     path = write(tmp_path / "new.csv", NEW.set_column(NEW.column_names.index("town"), "town", [towns]))
@@ -361,3 +384,7 @@ def test_categories_in_another_case_are_told(tmp_path):
         warnings.simplefilter("ignore", PopulationWarning)
         with pytest.warns(UserWarning, match="'town' of the new rows has categories that differ by case"):
             answer_file(MODEL, path, str(tmp_path / "out.csv"))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        answer_file(MODEL, path, str(tmp_path / "out.csv"))
+    assert not any("that the model does not know" in str(each.message) for each in caught)  # once is enough

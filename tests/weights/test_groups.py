@@ -7,7 +7,7 @@ import pytest
 
 from confide import stack
 from confide.data.encoding import kinds_of
-from confide.exceptions import InfiniteIntervalWarning
+from confide.exceptions import InfiniteIntervalWarning, PopulationWarning
 from confide.weights.groups import Groups
 from weighted_studies import RANKING, model, study, tables
 
@@ -106,7 +106,10 @@ class TestGroups:
     def test_an_unseen_group_is_infinite_with_one_warning(self):
         fitted = model(groups="sex").fit(study([]))
         strange = pd.DataFrame({"age": [0.0, 0.1], "sex": ["f", "x"]})
-        with pytest.warns(InfiniteIntervalWarning, match="1 of 2 rows belong to groups of sex that the trial does not"):
+        with (
+            pytest.warns(InfiniteIntervalWarning, match="1 of 2 rows belong to groups of sex that the trial does not"),
+            pytest.warns(PopulationWarning, match="sex = 'x'"),
+        ):
             found = fitted.predict_interval(strange, 1)
         np.testing.assert_array_equal(np.isinf(found.width), [False, True])
 

@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
+from confide.diagnostics.strange_values import unknown_categories
 from confide.exceptions import PopulationWarning
 
 if TYPE_CHECKING:
@@ -24,6 +25,6 @@ def asked_rows(
     if isinstance(X, Mapping):
         return X
     people = model.read(X)
-    if unlike := model.population_.unlike(people.X):
+    if unlike := model.population_.unlike(people.X, unknown_categories(model.encoder_, X)):
         warnings.warn(unlike, PopulationWarning, stacklevel=stacklevel + 1)
     return {label: rows.predicted() for label, rows in model._new_rows(people, labels).items()}

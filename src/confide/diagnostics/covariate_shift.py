@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,9 +12,10 @@ from scipy.special import gammaln, kolmogorov
 
 from confide.base.validation import examples
 from confide.data.encoding import encoded_names
+from confide.diagnostics.strange_values import Strange, both, far_numbers, say_far, say_unknown
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -27,34 +29,40 @@ LEAST_ROWS = 10
 ALARM_LEVEL = 0.001
 # The same for single absurd rows, under the assumption on the tails that Population states.
 ABSURD_LEVEL = 0.005
+# The distribution-free checks of a column: its largest values, its smallest ones, gaps, and its distribution.
+EXACT_CHECKS = 4
 # A tail is the outermost rows^TAIL_POWER values of the trial, or more if that many hold fewer than TAIL_VALUES distinct
 # values.
 TAIL_POWER = 0.4
 TAIL_VALUES = 3
+NOTHING: Mapping[str, Strange] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
 class Population:
     """The trial's covariates, all arms together: the reference sample that new rows are tested against.
 
-    Three checks per column, where a missing value counts as larger than all others:
+    Four checks per column:
 
-    - distribution: the two-sample Kolmogorov–Smirnov test;
-    - range: how many new rows lie above the trial's largest or below its smallest value, and the probability that so
-      many do;
+    - distribution: the two-sample Kolmogorov–Smirnov test, where a missing value counts as larger than all others;
+    - range: how many new values lie above the trial's largest or below its smallest one, and the probability that so
+      many do. Missing values are left out on both sides: which rows have a value does not make one of them larger;
+    - gaps, where the trial has none: how many new values are missing, and the probability that so many are;
     - absurd values: whether a single value lies farther out than the largest of that many rows should, judged from the
       spacings of the trial's most extreme values (`farther_out`). This check is skipped where these have too few
       distinct values.
 
-    The first two checks are distribution-free. Together they raise a false alarm, on rows from the trial's population,
-    in at most one call in a thousand, for any number of new rows. The third does so in at most one call in two hundred,
-    under an assumption on each tail: the hazard on the scale of log|x - median| does not decrease. That is, beyond the
-    tail's beginning, x·f(x)/(1 - F(x)) does not decrease, with x measured from the trial's median. Every power law
-    satisfies this, however heavy, and so do lighter tails: normal, exponential, lognormal, Student and Cauchy
+    The first three checks are distribution-free. Together they raise a false alarm, on rows from the trial's
+    population, in at most one call in a thousand, for any number of new rows. The fourth does so in at most one call in
+    two hundred, under an assumption on each tail: the hazard on the scale of log|x - median| does not decrease. That
+    is, beyond the tail's beginning, x·f(x)/(1 - F(x)) does not decrease, with x measured from the trial's median. Every
+    power law satisfies this, however heavy, and so do lighter tails: normal, exponential, lognormal, Student and Cauchy
     distributions, each with any share of zeros. The assumption excludes a small group of people, far from all others,
     that the trial missed by chance. If the group is a share q of the population, one new row belongs to it and none of
     m trial rows does with probability q·(1 - q)^m, at most 1/(e·m). Integers and rounded values are not covered by the
     proof; for them the rate was measured (docs/population.md).
+
+    Single values that no row of the model's tables is like are told beside these checks (`strange_values`).
 
     Attributes
     ----------
@@ -64,59 +72,93 @@ class Population:
         The trial's values. Each column is sorted in increasing order, with missing values as +∞.
     whose : {"trial", "target"}
         Whose covariates these are: with a target the promises are for its people, and the checks are against them.
+    ends : (2, columns) array or None
+        Smallest and largest value of all rows that the model was fitted on (`fitted_ends`). None: not known, as in
+        model files of before.
     """
 
     names: tuple[str, ...]
     columns: NDArray[np.float64]
     whose: str = "trial"
+    ends: NDArray[np.float64] | None = None
 
     @classmethod
-    def of(cls, X: NDArray[np.float64], names: Any, seed: int, whose: str = "trial") -> Population:
+    def of(
+        cls,
+        X: NDArray[np.float64],
+        names: Any,
+        seed: int,
+        whose: str = "trial",
+        ends: NDArray[np.float64] | None = None,
+    ) -> Population:
         """Return the reference sample: at most TRIAL_ROWS rows of the trial's covariates, drawn at random."""
         chosen = np.random.default_rng(seed).permutation(len(X))[:TRIAL_ROWS]
-        return cls(tuple(str(name) for name in names), np.sort(_missing_last(X[chosen]), axis=0), whose)
+        return cls(tuple(str(name) for name in names), np.sort(_missing_last(X[chosen]), axis=0), whose, ends)
 
     @classmethod
-    def encoded_by(cls, encoder: Any, X: NDArray[np.float64], seed: int, whose: str) -> Population:
+    def encoded_by(
+        cls, encoder: Any, X: NDArray[np.float64], seed: int, whose: str, ends: NDArray[np.float64] | None = None
+    ) -> Population:
         """Return the reference sample of rows that an encoder made."""
-        return cls.of(X, encoded_names(encoder, X.shape[1]), seed, whose)
+        return cls.of(X, encoded_names(encoder, X.shape[1]), seed, whose, ends)
 
-    def unlike(self, X: NDArray[np.float64]) -> str | None:
-        """Return a sentence on how the new rows differ from the trial's; None if no check finds a difference."""
-        return self.judge(self.look(X))
+    def unlike(self, X: NDArray[np.float64], unknown: Mapping[str, Strange] = NOTHING) -> str | None:
+        """Return what is to be said of new rows that differ from the trial's; None if nothing is.
+
+        ``unknown`` are their `unknown_categories`, of which encoded rows have no trace.
+        """
+        return self.judge(replace(self.look(X), unknown=unknown))
 
     def look(self, X: NDArray[np.float64], start: int = 0) -> Look:
         """Return the summary of new rows that the checks need; ``start`` is the number of rows before these.
 
         The summaries of batches, joined, equal the summary of all rows.
         """
-        if len(self.columns) < LEAST_ROWS or not X.size:
+        if not X.size:
             return Look.at_nothing(self)
-        first, last = self.columns[[0, -1]]
+        first, last = self._known_ends()
         ends = np.array([np.fmin.reduce(X), np.fmax.reduce(X)])
         missing = np.isnan(X).sum(axis=0)
-        beyond_ends = np.array([np.where(np.isinf(last), 0, missing), np.zeros(len(last))])
+        beyond_ends = np.zeros((2, len(last)))
         for column in np.flatnonzero(ends[1] > last):
-            beyond_ends[0, column] += np.sum(X[:, column] > last[column])
+            beyond_ends[0, column] = np.sum(X[:, column] > last[column])
         for column in np.flatnonzero(ends[0] < first):
-            beyond_ends[1, column] += np.sum(X[:, column] < first[column])
-        return Look(len(X), beyond_ends, ends, len(X) - missing, X, _lots(start, len(X))).thinned()
+            beyond_ends[1, column] = np.sum(X[:, column] < first[column])
+        far = {} if self.ends is None else far_numbers(self.ends, self.names, X, start)
+        return Look(len(X), beyond_ends, ends, len(X) - missing, X, _lots(start, len(X)), far).thinned()
+
+    def _known_ends(self) -> NDArray[np.float64]:
+        """Return the smallest and the largest value of each column that is not missing, NaN where all are."""
+        known = np.where(np.isinf(self.columns), np.nan, self.columns)
+        return np.array([np.fmin.reduce(known, initial=np.nan), np.fmax.reduce(known, initial=np.nan)])
 
     def judge(self, look: Look) -> str | None:
-        """Return a sentence on how the summarised rows differ from the trial's; None if no check finds a difference."""
-        if not look.rows:
+        """Return what is to be said of the summarised rows; None if nothing is."""
+        said = [self._judge_all(look), say_far(look.far, look.rows), say_unknown(look.unknown, look.rows)]
+        sentences = [each for each in said if each is not None]
+        return " ".join([*sentences[:1], *(each[0].upper() + each[1:] for each in sentences[1:])]) or None
+
+    def _judge_all(self, look: Look) -> str | None:
+        """Return a sentence on how the rows differ from the trial's; None if no check finds a difference."""
+        if not look.rows or len(self.columns) < LEAST_ROWS:
             return None
-        level = ALARM_LEVEL / (3 * len(self.names))
-        outside, shifted = [], []
+        level = ALARM_LEVEL / (EXACT_CHECKS * len(self.names))
+        outside, gaps, shifted = [], [], []
         columns = zip(self.names, self.columns.T, look.beyond.T, _missing_last(look.sample).T, strict=True)
         for column, (name, trial, counts, sample) in enumerate(columns):
-            rare = min(beyond(int(count), look.rows, len(trial)) for count in counts) < level
-            ends, known = look.ends[:, column], int(look.known[column])
-            if rare or _absurd(trial, ends, known, ABSURD_LEVEL / (2 * len(self.names))):
+            held, known = int(np.isfinite(trial).sum()), int(look.known[column])
+            missing = look.rows - known if held == len(trial) else 0
+            rare = min(beyond(int(count), known, held) for count in counts) < level
+            absurd = _absurd(trial, look.ends[:, column], known, ABSURD_LEVEL / (2 * len(self.names)))
+            gap = beyond(missing, look.rows, len(trial)) < level
+            if rare or absurd:
                 outside.append(f"{name} ({int(counts.sum())} of {look.rows} rows)")
-            elif _same_distribution(trial, sample) < level:
+            if gap:
+                gaps.append(f"{name} ({missing} of {look.rows} rows)")
+            if not (rare or absurd or gap) and _same_distribution(trial, sample) < level:
                 shifted.append(name)
         found = [f"outside the {self.whose}'s range: {examples(outside)}"] * bool(outside)
+        found += [f"missing, as never in the {self.whose}: {examples(gaps)}"] * bool(gaps)
         found += [f"distributed differently than in the {self.whose}: {examples(shifted)}"] * bool(shifted)
         if not found:
             return None
@@ -137,7 +179,7 @@ class Look:
     rows : int
         Number of rows.
     beyond : (2, columns) array
-        Number of rows above the trial's largest and below its smallest value, per column.
+        Number of values above the trial's largest and below its smallest one, missing ones left out, per column.
     ends : (2, columns) array
         Smallest and largest value, missing ones left out, per column.
     known : (columns,) array
@@ -147,6 +189,8 @@ class Look:
     lots : array
         The sample's random numbers, one per row. They depend on a row's position only, so the sample does not depend
         on how the rows are cut into batches, nor on a sorting by their values.
+    far, unknown : mapping
+        Numbers far beyond every row that the model was fitted on, and categories that it does not know, by column.
     """
 
     rows: int
@@ -155,6 +199,8 @@ class Look:
     known: NDArray[np.float64]
     sample: NDArray[np.float64]
     lots: NDArray[np.uint64]
+    far: Mapping[str, Strange] = field(default_factory=dict)
+    unknown: Mapping[str, Strange] = field(default_factory=dict)
 
     @classmethod
     def at_nothing(cls, population: Population) -> Look:
@@ -179,6 +225,8 @@ class Look:
             self.known + other.known,
             np.concatenate([self.sample, other.sample]),
             np.concatenate([self.lots, other.lots]),
+            both(self.far, other.far),
+            both(self.unknown, other.unknown),
         ).thinned()
 
 

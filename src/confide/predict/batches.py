@@ -6,7 +6,7 @@ import warnings
 from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import chain
 from operator import add
@@ -23,6 +23,7 @@ from confide.data.formats import format_of
 from confide.data.kinds import numbers
 from confide.data.writing import writing
 from confide.diagnostics.covariate_shift import Look
+from confide.diagnostics.strange_values import unknown_categories
 from confide.exceptions import InfiniteIntervalWarning, PopulationWarning
 from confide.io.allowed_types import parts
 from confide.predict.answer import Answer, answer, beside, contrasts, count_signs
@@ -139,7 +140,9 @@ def answer_part(model: CounterfactualIntervals, batch: Batch, people: People, co
     found = answer(model, people, control)
     counted = Answered.of(found.table, model, control)
     unseen = 0 if people.group is None else int((people.group < 0).sum())
-    return Part(batch, found, counted, model.population_.look(people.X, batch.start), unseen)
+    look = model.population_.look(people.X, batch.start)
+    look = replace(look, unknown=unknown_categories(model.encoder_, batch.read))
+    return Part(batch, found, counted, look, unseen)
 
 
 def answer_file(
@@ -160,17 +163,20 @@ def answer_file(
     numeric covariates become numbers. After each batch ``report_progress`` is called with the number of rows, and
     ``keep`` with the rows and their predictions.
 
-    Warns once for the whole file, with a `PopulationWarning`, if its rows look unlike the trial's, and with an
-    `InfiniteIntervalWarning`, if some belong to groups that the trial does not have; and if categories of its first
-    batch differ by case or spaces only from those that the model knows.
+    Warns once for the whole file, with a `PopulationWarning`, if its rows look unlike the trial's, have numbers far
+    beyond every row that the model was fitted on, or, in many rows, categories that it does not know; and with an
+    `InfiniteIntervalWarning`, if some belong to groups that the trial does not have. Categories of the first batch that
+    differ by case or spaces only from known ones are told before anything is answered.
     """
     carry = carrying(source, out)
     counted, look, unseen = [], Look.at_nothing(model.population_), 0
     with closing(read_batches(source, dialect)) as batches:
         first = next(batches)
         check_columns(source, first.read.column_names, covariates(model))
-        if odd := near_misses(model.encoder_, first.read):  # a file that is written otherwise is so from its beginning
-            warnings.warn(odd, stacklevel=2)
+        # A file that is written otherwise is so from its beginning.
+        odd = {name: near_misses(model.encoder_, first.read.select([name])) for name in covariates(model)}
+        for text in filter(None, odd.values()):
+            warnings.warn(text, stacklevel=2)
         schema = beside(carry(model, first).schema, model, control)
         done = answer_batches(model, chain([first], batches), control, source)
         with writing(out, schema) as sink, closing(done):
@@ -183,6 +189,7 @@ def answer_file(
                 keep(part)
                 report_progress(len(found))
     total = reduce(add, counted)
+    look = replace(look, unknown={name: each for name, each in look.unknown.items() if not odd[name]})  # told above
     if unlike := model.population_.judge(look):
         warnings.warn(unlike, PopulationWarning, stacklevel=2)
     if model.groups_ is not None and (strange := model.groups_.unseen(unseen, total.rows)):

@@ -1,0 +1,165 @@
+"""Single values of new rows that are like no row of a model's tables: numbers far beyond all, unknown categories.
+
+These are facts about single values, not tests: they say nothing of where the rows come from.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from confide.base.validation import examples
+from confide.data import kinds
+from confide.data.encoding import CategoryColumn, TableEncoder, as_table
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from confide.data.study import Study
+    from confide.typing import Table
+
+# A number is far beyond a range if it lies outside by more than this share of its width: ordinary extremes do not.
+FAR = 0.5
+# Unknown categories are told if at least this share of the rows holds one. Fewer are ordinary in a column with rare
+# categories: the encoder learns from some of the rows, and does not meet all of those.
+LEAST_SHARE = 0.05
+# Messages show so many values of a column; one more is kept, so that they can say that there are more.
+SHOWN = 3
+
+
+@dataclass(frozen=True)
+class Strange:
+    """The strange values of one column.
+
+    Attributes
+    ----------
+    rows : int
+        Number of rows that have one.
+    shown : tuple of str
+        The first of them, each once.
+    usual : str
+        What the model's tables have.
+    """
+
+    rows: int
+    shown: tuple[str, ...]
+    usual: str
+
+    def joined(self, other: Strange) -> Strange:
+        """Return the values of both batches together."""
+        shown = tuple(dict.fromkeys([*self.shown, *other.shown]))[: SHOWN + 1]
+        return Strange(self.rows + other.rows, shown, self.usual)
+
+
+def both(one: Mapping[str, Strange], other: Mapping[str, Strange]) -> dict[str, Strange]:
+    """Return the strange values of two batches, by column."""
+    return {
+        name: one[name].joined(other[name]) if name in one and name in other else one.get(name) or other[name]
+        for name in dict.fromkeys(chain(one, other))
+    }
+
+
+def fitted_ends(encoder: Any, study: Study) -> NDArray[np.float64] | None:
+    """Return the smallest and largest value of each encoded column, over all rows that a model is fitted on.
+
+    NaN for columns that are no numbers. None if a custom encoder made them, or if models learn from rows of a large
+    table that are not in memory.
+    """
+    if type(encoder) is not TableEncoder or (study.beyond is not None and study.beyond.rest is not None):
+        return None
+    tables = [as_table(study.X)]
+    if study.target is not None and not isinstance(study.target, str):
+        tables.append(as_table(study.target))
+    found = []
+    for column in encoder.columns_:
+        ends = (np.nan, np.nan)
+        if getattr(column, "kind", None) == kinds.NUMBERS:  # dates go on: those of new rows are often later than all
+            values = [kinds.numbers(column.name, table.column(column.name), finite=False) for table in tables]
+            ends = (
+                np.fmin.reduce([np.fmin.reduce(each, initial=np.nan) for each in values]),
+                np.fmax.reduce([np.fmax.reduce(each, initial=np.nan) for each in values]),
+            )
+        found += [ends] * len(column.names)
+    return np.array(found, dtype=np.float64).T
+
+
+def far_numbers(
+    ends: NDArray[np.float64], names: Sequence[str], X: NDArray[np.float64], start: int = 0
+) -> dict[str, Strange]:
+    """Return the numbers that lie far beyond the ends of their columns; ``start`` is the number of rows before these.
+
+    A column that has one value only is left out: how far is far cannot be told from it.
+    """
+    lowest, highest = ends
+    margin = FAR * (highest - lowest)
+    least, most = lowest - margin, highest + margin
+    found = {}
+    for column in np.flatnonzero(margin > 0).tolist():
+        values = X[:, column]
+        places = np.flatnonzero((values < least[column]) | (values > most[column]))
+        if len(places):
+            shown = tuple(f"{values[place]:g} in row {start + place + 1}" for place in places[: SHOWN + 1])
+            usual = f"{lowest[column]:g} to {highest[column]:g}"
+            found[names[column]] = Strange(len(places), shown, usual)
+    return found
+
+
+def unknown_categories(encoder: Any, rows: Table) -> dict[str, Strange]:
+    """Return the categories of rows for which a fitted encoder has no column.
+
+    Columns in which the rarer categories share columns are left out: there new ones are ordinary.
+    """
+    learnt = [each for each in getattr(encoder, "columns_", []) if isinstance(each, CategoryColumn) and not each.shared]
+    table = as_table(rows, least=0) if learnt else None
+    found = {}
+    for column in learnt:
+        if table is None or column.name not in table.column_names:
+            continue
+        values = kinds.categories(column.name, table[column.name])
+        # A declared category may have values that no row holds, so that rows are counted.
+        codes = np.asarray(values.indices.drop_null(), dtype=np.intp)
+        written = values.dictionary.to_pylist()
+        new = np.array([text is not None and text not in column.categories for text in written], dtype=bool)
+        held = codes[new[codes]] if len(codes) else codes
+        if len(held):
+            different, first = np.unique(held, return_index=True)
+            shown = tuple(repr(written[code]) for code in different[np.argsort(first)][: SHOWN + 1])
+            found[column.name] = Strange(len(held), shown, examples(map(repr, column.categories), SHOWN))
+    return found
+
+
+def say_far(found: Mapping[str, Strange], rows: int) -> str | None:
+    """Return a sentence on numbers that are far beyond all others; None if there are none."""
+    if not found:
+        return None
+    listed = [
+        f"{_shown(name, each)} ({each.rows} of {rows} rows; fitted on {each.usual})" for name, each in found.items()
+    ]
+    return (
+        f"numbers far beyond every row that the model was fitted on: {'; '.join(listed)}. The model knows "
+        "nothing like them: look for errors, such as another unit."
+    )
+
+
+def say_unknown(found: Mapping[str, Strange], rows: int) -> str | None:
+    """Return a sentence on categories that the model does not know; None if only few rows of each column hold one."""
+    listed = [
+        f"{_shown(name, each)} ({each.rows} of {rows} rows; known: {each.usual or 'none'})"
+        for name, each in found.items()
+        if each.rows >= LEAST_SHARE * rows
+    ]
+    if not listed:
+        return None
+    return (
+        f"categories that the model does not know: {'; '.join(listed)}. All unknown ones are treated alike; if one is "
+        "known by another name, write it so."
+    )
+
+
+def _shown(name: str, strange: Strange) -> str:
+    return f"{name} = {examples(strange.shown, SHOWN)}"
