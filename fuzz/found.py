@@ -328,4 +328,37 @@ FOUND = [
         "known values are compared with known ones, and missing ones are counted apart; numbers far beyond every "
         "fitted row, and unknown categories in a twentieth of the rows or more, are named",
     ),
+    Found(
+        "walk: a clinic, again",
+        "`confide effects` said that its answer rests on the trial's lot alone, also where the test of randomisation "
+        "refutes that lot.",
+        "it says so, and that two intervals with no value in common hardly happen by chance",
+    ),
+    Found(
+        "walk: a shop, again",
+        "A notebook that shows a model, and `dir(model)`, ended in an error where nothing is proved for participants.",
+        "the promise is then no attribute, for the same reason in the same words",
+    ),
+    Found(
+        "walk: a shop, again",
+        "A folder as `--predict` was refused after the fit, and the model that was to be saved was lost.",
+        "whatever needs no data is refused before a fit",
+    ),
+    Found(
+        "review",
+        "An encoder of one's own still got arrays of 8 bits, and unsigned numbers of 64: squares and differences "
+        "wrapped, in the study, in new rows or in both. As few as .24 were covered of .9.",
+        "both get 64 bits with a sign, from arrays too",
+    ),
+    Found(
+        "review",
+        "Parquet files of several widths were refused in Arrow's words if the first was the narrowest.",
+        "read, whichever is first",
+    ),
+    Found(
+        "review",
+        "On a cluster a worker that was lost after its last task and before its results were fetched was waited for "
+        "for ever; and tasks that another user had cancelled were told as a lost scheduler.",
+        "fetching is watched as tasks are; each has its own error",
+    ),
 ]
