@@ -16,7 +16,7 @@ from confide.base.notebook import ShownRecord
 from confide.data.splits import one_of_each, split_places
 from confide.diagnostics.coverage import Coverage, coverage_report
 from confide.diagnostics.weights import calibration_weights
-from confide.exceptions import InfiniteIntervalWarning, RefusalError, TrialAloneWarning
+from confide.exceptions import InfiniteIntervalWarning, PopulationWarning, RefusalError, TrialAloneWarning
 from confide.methods.promise import NOT_STATED, Promise
 from confide.methods.registry import METHODS
 from confide.model import CounterfactualIntervals
@@ -78,6 +78,7 @@ class Compared(ShownRecord):
         rows = model, held_out.X, held_out.y, held_out.treatment
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", InfiniteIntervalWarning)  # the records count them
+            warnings.simplefilter("ignore", PopulationWarning)  # these rows were drawn from the trial itself
             arms = coverage_report(*rows, assignment=held_out.assignment)
             by_group = [] if by is None else coverage_report(*rows, by, assignment=held_out.assignment)
         return cls(method, promise, arms, sizes, by_group=by_group)
