@@ -79,22 +79,23 @@ def test_levels_are_worked_out_where_there_is_no_one_offset(look, folder, new, m
     seen = look(path)
     said = seen.page.text_content("#alpha-moves")
     assert reason in said
-    assert seen.levels == [0.05, 0.1, 0.2, 0.3, 0.5]
+    assert seen.levels == [0.025, 0.05, 0.1, 0.2, 0.4]
     step = re.search(r"rounded outwards to ([0-9.e-]+)\.", said)
     most = 0 if step is None else float(step[1]) * (1 + 1e-9)
-    for alpha in (0.1, 0.2, 0.5, 0.1):
+    for alpha in (0.1, 0.2, 0.025, 0.1):
         seen.slide_to(alpha)
+        assert seen.page.text_content("#alpha-text").startswith(f"α = {alpha}: {100 * (1 - alpha):g} % intervals")
         columns, _ = seen.downloaded()
         for column, values in expected(model, new, alpha).items():
             told = numbers(columns[column])
             if alpha == 0.1 or not column.endswith(("lower", "upper")):
                 np.testing.assert_array_equal(told, values, err_msg=column)
                 continue
-            outwards = (told - values) * (1 if column.endswith("upper") else -1)
             finite = np.isfinite(values)
             np.testing.assert_array_equal(told[~finite], values[~finite])
-            assert (outwards[finite] >= 0).all(), column
-            assert (outwards[finite] <= most).all(), column
+            outwards = (told[finite] - values[finite]) * (1 if column.endswith("upper") else -1)
+            assert (outwards >= 0).all(), column
+            assert (outwards <= most).all(), column
 
 
 def test_no_slider_where_no_other_level_fits(look, folder, new, monkeypatch):

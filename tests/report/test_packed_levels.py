@@ -47,7 +47,7 @@ def test_as_many_levels_as_there_is_room_for():
         return found and found["levels"]
 
     one = 6 * 300 * 2 * 4 // 3
-    assert levels(10**6) == [0.05, 0.1, 0.2, 0.3, 0.5]
+    assert levels(10**6) == [0.025, 0.05, 0.1, 0.2, 0.4]
     assert levels(2 * one + 1) == [0.05, 0.1, 0.2]
     assert levels(one) == [0.1, 0.2]
     assert levels(one - 1) is None
