@@ -39,7 +39,8 @@ test-docs: $(READY) ## README, the pages and the site, as a reader runs them
 test-paper: $(READY) ## The code that runs the paper again, on small settings
 	$(PYTEST) -m "paper and not long"
 
-test-long: $(READY) ## The long Monte Carlo tests at the paper's setting (hours; not in CI)
+test-long: $(READY) ## Properties on other examples, and long Monte Carlo at the paper's setting (hours; not in CI)
+	HYPOTHESIS_PROFILE=explore $(PYTEST) -m "slow or not slow" tests/test_properties.py
 	$(PYTEST) -m long
 
 # An interpreter of one's own choice runs the script; .venv is not needed.

@@ -361,4 +361,61 @@ FOUND = [
         "for ever; and tasks that another user had cancelled were told as a lost scheduler.",
         "fetching is watched as tasks are; each has its own error",
     ),
+    Found(
+        "review",
+        "With narwhals before 2.23 nothing could be imported: a type that those lack was named.",
+        "it is looked for",
+    ),
+    Found(
+        "review",
+        "An array of covariates with a target in a frame ended in a KeyError; and of rows in an array a report did not "
+        "tell unknown categories.",
+        "columns go by position in both",
+    ),
+    Found(
+        "review",
+        "Ordinary extremes of skewed columns were called far beyond all others, in up to 76 % of calls with 100 rows.",
+        "far is told by the column's own tail; in at most 2 % of calls with 300 rows",
+    ),
+    Found(
+        "review",
+        "One category in another case hid all other unknown ones of its column; identifiers like 101.2 were taken for "
+        "fractions, so that people in both tables were not pointed out.",
+        "both are told",
+    ),
+    Found(
+        "a statistician's attack",
+        "Nested effects of three treatments with stated probabilities promised .9 where a stratum had no row of the "
+        "control, and covered .83, also if the new people's probabilities were given.",
+        "refused",
+    ),
+    Found(
+        "a statistician's attack",
+        "With one infinite end of `outcome_range`, `wtcp-dr` and `pooled-dr` did not tell that the search may cost up "
+        "to 2/(m+1): .81 were covered of .9 with four rows.",
+        "the promise tells it",
+    ),
+    Found(
+        "a statistician's attack",
+        "What estimated weights to a target lose was told for everybody, and within a group it can be more: .54 were "
+        "covered of .9 in one of a tenth of the people, where the weights were blind.",
+        "the promise says that the loss is that within the group",
+    ),
+    Found(
+        "a statistician's attack",
+        "Average effects with stated probabilities covered .89 of .95 where four rows stood for a tenth of the people, "
+        "without a word.",
+        "pointed out with fewer than ten such rows, and measured (docs/averages.md)",
+    ),
+    Found(
+        "a statistician's attack",
+        "That parts of a searched set between two candidates can be missed stood in a docstring only.",
+        "docs/promises.md says when, and what helps",
+    ),
+    Found(
+        "walk: a clinic, a third time",
+        "A small group was not told as such; too few clusters were told as too few rows; with a target a remedy was "
+        "the method in use.",
+        "each is told in its own words",
+    ),
 ]

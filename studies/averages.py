@@ -25,6 +25,9 @@ TRIAL = 200
 GROUPS = (12, 20, 50, 118)
 CLUSTERS = (10, 20, 60)
 CORRELATIONS = (0.3, 0.6)
+# Trial rows where a tenth of the people are treated with this probability, and their outcomes are higher by so much and
+# have this standard deviation.
+STRATIFIED, RARE, RARE_CHANCE, HIGHER, SPREAD = (400, 800, 2000), 0.1, 0.1, 3.0, 4.0
 PER_ARM = (6, 10, 25, 100)
 RISKS = ((0.02, 0.02), (0.1, 0.1), (0.5, 0.5), (0.02, 0.1), (0.1, 0.5))
 SHARED_RISKS = ((0.02, 0.1), (0.05, 0.05), (0.3, 0.4))
@@ -82,6 +85,21 @@ def of_groups(kind: str, case: str, seed: int) -> Iterator[Draw]:
     for size, pair in zip((*GROUPS, TRIAL), (*groups, *every), strict=True):
         if size != GROUPS[-1]:
             yield drawn(case, kind, f"{size}", pair, EFFECT)
+
+
+def of_strata(kind: str, case: str, seed: int) -> Iterator[Draw]:
+    """Yield trials in which a few treated rows stand for a tenth of the people, who are unlike the others."""
+    for number, rows in enumerate(STRATIFIED):
+        rng = np.random.default_rng([seed, SCORES.index(kind), 7, number])
+        rare = rng.random(rows) < RARE
+        chance = np.where(rare, RARE_CHANCE, 0.5)
+        treated = rng.random(rows) < chance
+        x, z, noise = rng.normal(size=(3, rows))
+        y = np.where(rare, HIGHER + SPREAD * noise, noise) + EFFECT * treated
+        weight = 1 / np.where(treated, chance, 1 - chance)
+        (pair,) = mean_differences(y, score_of(kind, x, z, rng), treated, weight=weight, alpha=ALPHA)
+        size = f"{rows}, of which {RARE * RARE_CHANCE * rows:g} stand for {100 * RARE:g} %"
+        yield drawn(case, kind, size, pair, EFFECT)
 
 
 def of_clusters(kind: str, case: str, seed: int) -> Iterator[Draw]:
@@ -219,6 +237,7 @@ def answered(case: str, kind: str, size: str, study: Study, truth: float) -> Dra
 CASES: dict[str, tuple[Callable[[str, str, int], Iterator[Draw]], tuple[str, ...]]] = {
     "one probability": (of_groups, SCORES),
     "probabilities of 0.1 to 0.9": (of_groups, SCORES),
+    "few rows for many people": (of_strata, ("useless",)),
     "whole clusters": (of_clusters, SCORES),
     "divided clusters": (of_clusters, SCORES),
     "outcomes of 0 and 1": (of_risks, SCORES),

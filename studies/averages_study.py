@@ -15,8 +15,12 @@ from studies.averages import (
     CASES,
     CORRELATION,
     FITTED,
+    HIGHER,
+    RARE,
+    RARE_CHANCE,
     REAL,
     SCHOOLS,
+    SPREAD,
     TRIAL,
     Draw,
     of_real,
@@ -40,7 +44,7 @@ Effects differ between people. **Below** means that an exact one-sided binomial 
 by `make study-averages`."""
 
 VERDICT = """\
-Of {cells} cells, {below} are below {level:g}; of the same cells with the trial alone, {plain_below}. The smallest \
+Of {cells} cells, {below} below {level:g}; of the same cells with the trial alone, {plain_below}. The smallest \
 coverage is {smallest:.3f} ({where}). With one probability and a useless score the width is {useless:.3f} of the \
 trial's alone or less, and with the oracle's {oracle:.3f} or less. To learn a slope costs a little, \
 most where there are few rows or clusters: the largest width with a useless score is {largest:.3f} ({costly})."""
@@ -55,6 +59,13 @@ READING = {
         """\
 The same, where the probability of treatment is 0.1 to 0.9 and grows with what predicts the outcome. Without weights \
 the difference of means would be biased by half a standard deviation.""",
+    ),
+    "few rows for many people": (
+        "A few rows that stand for many people",
+        f"""\
+{100 * RARE:g} % of the people are treated with probability {RARE_CHANCE:g}, the others with 0.5; their outcomes are \
+higher by {HIGHER:g} standard deviations of the others, and spread {SPREAD:g} times as much. With fewer than 10 such \
+rows in an arm `average_effect` warns.""",
     ),
     "whole clusters": (
         "Whole clusters assigned",
@@ -153,7 +164,7 @@ def page(rows: list[dict[str, Any]]) -> str:
         "",
         VERDICT.format(
             cells=len(made),
-            below=len(below) or "none",
+            below="none are" if not below else f"{len(below)} {'is' if len(below) == 1 else 'are'}",
             plain_below=len(plain_below) or "none",
             level=1 - ALPHA,
             smallest=worst["covers"] / worst["draws"],

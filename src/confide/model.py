@@ -574,7 +574,8 @@ class CounterfactualIntervals(Labelled, BaseEstimator):
         check_is_fitted(self)
         # Of a user's own encoder the matrix may be the user's own too, which must stay writable.
         encoded: Floats = make_once(encoded_table, self.encoder_, X) if self.encoder == "auto" else self._encode(X)
-        unknown = unknown_categories(self.encoder_, X) or NOTHING  # by its identity, what was said of it is found again
+        # By its identity, what was said of it is found again.
+        unknown = make_once(unknown_categories, self.encoder_, X) or NOTHING
         if unlike := make_once(Population.unlike, self.population_, encoded, unknown):
             warnings.warn(unlike, PopulationWarning, stacklevel=stacklevel)
         return encoded

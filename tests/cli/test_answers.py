@@ -130,15 +130,17 @@ def test_dates_and_fractions_name_no_people(confide):
     quick = ["--method", "transfer", "--base", "linear", "--save", "m.confide"]
     days = [f"2024-01-{day:02d}" for day in range(1, 31)]
     values = {"day": days, "clock": [f"10:{day}" for day in range(10, 40)], "dose": [day / 8 for day in range(30)]}
+    people = {"number": list(range(30)), "household": [f"{100 + day // 3}.{1 + day % 3}" for day in range(30)]}
     trial = typed("trial.csv").slice(0, 40)
-    for name, thirty in (*values.items(), ("number", list(range(30)))):
+    for name, thirty in (values | people).items():
         trial = trial.append_column(name, [[*thirty, *thirty[:10]]])
     write("trial.csv", trial)
-    words = [word for name in (*values, "number") for word in ("--id", name)]
+    words = [word for name in values | people for word in ("--id", name)]
     status, _, err = confide("run", *STUDY, *quick, *words)
     assert status == 0
-    (told,) = [line for line in err.splitlines() if "several rows" in line]
-    assert told.startswith("note: 10 values of 'number' are in several rows of trial.csv. If these are the same people")
+    told = [line for line in err.splitlines() if "several rows" in line]
+    for name, line in zip(people, told, strict=True):
+        assert line.startswith(f"note: 10 values of {name!r} are in several rows of trial.csv. If these are the same")
 
 
 @pytest.mark.usefixtures("folder")

@@ -1,5 +1,6 @@
 import datetime as dt
 
+import narwhals as nw
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -220,6 +221,8 @@ def test_an_encoder_of_ones_own_needs_a_row_to_learn_from():
 @pytest.mark.parametrize("make", [lambda k: k[:, None], lambda k: pa.table({"k": k}), lambda k: pd.DataFrame({"k": k})])
 def test_an_encoder_of_ones_own_sees_a_study_and_new_rows_in_one_type(kind, make):
     """Squares are beyond what few bits hold, and a difference below zero has no unsigned number."""
+    if kind == "float16" and not hasattr(nw, "Float16"):
+        pytest.skip("frames of half precision need narwhals 2.23")
     values = np.array([11, 99], dtype=kind) if "int" in kind else np.array([1.1, 90.7], dtype=kind)
 
     def columns(X):

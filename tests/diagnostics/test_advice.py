@@ -51,7 +51,7 @@ def huge_at_first(rows):
     ("arm", "study", "words"),
     [
         (Transfer(**FAST), CONFOUNDED, "a reason to run the test for hidden confounding: hidden_confounding_test"),
-        (Transfer(**FAST), CONFOUNDED, "The promise holds whatever it finds."),
+        (Transfer(**FAST), CONFOUNDED, "The promise does not depend on what it finds."),
         (
             WCP(**FAST),
             CONFOUNDED,

@@ -10,10 +10,11 @@ from sklearn.linear_model import LinearRegression
 from sklearn.preprocessing import OneHotEncoder
 
 from confide import CounterfactualIntervals, PopulationWarning, Transfer, load, stack
+from confide.base.cache import Fits, sharing_fits
 from confide.data.encoding import MAX_CATEGORIES, TableEncoder
 from confide.data.study import Study
 from confide.diagnostics.covariate_shift import Look, Population
-from confide.diagnostics.strange_values import both, far_numbers, fitted_ends, unknown_categories
+from confide.diagnostics.strange_values import both, ends_of, far_limit, far_numbers, fitted_ends, unknown_categories
 from confide.diagnostics.tipping import tipping_point
 
 RNG = np.random.default_rng(0)
@@ -52,9 +53,14 @@ def test_rows_like_the_tables_are_silent():
     assert said_of(NEW.assign(sex=None, age=np.nan)).count("categories") == 0
 
 
-@pytest.mark.parametrize(("value", "told"), [(200, True), (131, True), (129, False), (-31, True), (-29, False)])
-def test_one_number_far_beyond_both_tables_is_told(value, told):
-    """The tables have 10 to 90: far is beyond by more than half of that, below -30 and above 130."""
+@pytest.mark.parametrize(("beyond", "told"), [(70, True), (1, True), (-1, False)])
+@pytest.mark.parametrize("side", [-1, 1])
+def test_one_number_far_beyond_both_tables_is_told(beyond, told, side):
+    """The tables have 10 to 90: far is beyond by more than half of that at least."""
+    *_, least, most = ends_of(PEOPLE.age.to_numpy())
+    assert least <= -30
+    assert most >= 130
+    value = round(most + beyond) if side == 1 else round(least - beyond)
     assert (f"age = {value} in row 17 (1 of 50 rows; fitted on 10 to 90)" in said_of(with_age(value))) == told
 
 
@@ -111,7 +117,7 @@ def test_other_questions_tell_it_too():
 def test_the_ends_are_those_of_all_rows_by_hand():
     ends = fitted_ends(MODEL.encoder_, STUDY)
     names = MODEL.encoder_.get_feature_names_out().tolist()
-    assert dict(zip(names, ends.T.tolist(), strict=True))["age"] == [10, 90]
+    assert dict(zip(names, ends.T.tolist(), strict=True))["age"] == ends_of(PEOPLE.age.to_numpy()).tolist()
     assert np.isnan(ends[:, [place for place, name in enumerate(names) if name != "age"]]).all()
     np.testing.assert_array_equal(MODEL.population_.ends, ends)
 
@@ -119,18 +125,78 @@ def test_the_ends_are_those_of_all_rows_by_hand():
 def test_the_targets_people_count():
     target = PEOPLE[["age", "sex", "seen", "smoker"]][:20].assign(age=np.linspace(20, 400, 20))
     study = stack(PEOPLE[:200], PEOPLE[200:], treatment="treatment", outcome="outcome", target=target)
-    assert fitted_ends(TableEncoder().fit(study.X), study)[:, 0].tolist() == [10, 400]
+    assert fitted_ends(TableEncoder().fit(study.X), study)[:2, 0].tolist() == [10, 400]
+
+
+def test_an_array_of_covariates_goes_with_a_target_in_a_frame_and_a_frame_of_new_rows():
+    """Their columns go by position."""
+    X = np.array([[age % 40, sex] for age, sex in zip(range(80), "FM" * 40, strict=True)], dtype=object)
+    new = pd.DataFrame({"years": np.linspace(0, 90, 20), "gender": "x"})
+    rest = np.arange(80.0), np.arange(80) // 2 % 2, np.arange(80) >= 40
+    model = CounterfactualIntervals(Transfer(base=LinearRegression()), random_state=0).fit(X, *rest, target=new)
+    assert model.population_.ends[1, 0] == 90
+    with pytest.warns(PopulationWarning, match=r"x1 = 'x' \(20 of 20 rows"):
+        model.predict(new, 0)
+
+
+def test_what_is_said_of_rows_is_found_again_while_fits_are_shared():
+    fits, rows = Fits(), NEW.assign(sex="x")
+    kept = []
+    for _ in range(2):
+        with sharing_fits(fits), pytest.warns(PopulationWarning, match="sex = 'x'"):
+            MODEL.predict(rows, "drug")
+        kept.append(len(fits.made._found))
+    assert kept[0] == kept[1]
+
+
+def test_far_is_by_hand():
+    """Of 0 to 8 the median is 4, and the outermost 3 begin beyond 5: 4 + 4·(4/1)²."""
+    assert far_limit(np.arange(9.0)) == 68
+    np.testing.assert_array_equal(ends_of(np.append(np.arange(9.0), np.nan)), [0, 8, -60, 68])
+    np.testing.assert_array_equal(ends_of(np.resize([0.0, 1], 100)), [0, 1, -0.5, 1.5])
+    np.testing.assert_array_equal(ends_of(np.full(3, 7.0)), [7, 7, 7, 7])
+    assert np.isnan(ends_of(np.array([np.nan]))).all()
+
+
+DRAWS = {
+    "normal": lambda size: np.random.default_rng(1).normal(size=size),
+    "uniform": lambda size: np.random.default_rng(2).uniform(size=size),
+    "exponential": lambda size: np.random.default_rng(3).exponential(size=size),
+    "lognormal": lambda size: np.random.default_rng(4).lognormal(size=size),
+    "lognormal with zeros": lambda size: (
+        np.random.default_rng(5).lognormal(size=size) * (np.random.default_rng(6).uniform(size=size) < 0.3)
+    ),
+    "t with 3 degrees of freedom": lambda size: np.random.default_rng(7).standard_t(3, size),
+    "Pareto, 1/x²": lambda size: np.random.default_rng(8).pareto(2, size),
+}
+
+
+@pytest.mark.parametrize("name", DRAWS)
+def test_ordinary_extremes_are_seldom_far(name):
+    """300 further rows of one column: far in at most 2 % of calls, whatever the tail."""
+    columns = DRAWS[name]((2000, 600))
+    ends = np.array([ends_of(column) for column in columns[:, :300]])
+    new = columns[:, 300:]
+    called = ((new < ends[:, [2]]) | (new > ends[:, [3]])).any(axis=1)
+    assert called.mean() <= 0.02
+
+
+def test_a_usual_error_is_far():
+    """Kilograms in grams, and an age with a digit too many."""
+    rng = np.random.default_rng(9)
+    assert ends_of(rng.normal(75, 12, 300))[3] < 75_000 / 100
+    assert ends_of(np.clip(np.round(rng.normal(55, 15, 1000)), 18, 99))[3] < 200
 
 
 def test_arrays_have_ends_and_encoders_of_ones_own_have_none():
     X = np.column_stack([np.arange(20.0), np.full(20, np.nan)])
     study = Study(X, np.arange(20.0), np.tile([0, 1], 10), np.repeat([True, False], 10))
-    np.testing.assert_array_equal(fitted_ends(TableEncoder().fit(X), study), [[0, np.nan], [19, np.nan]])
+    np.testing.assert_array_equal(fitted_ends(TableEncoder().fit(X), study)[:2], [[0, np.nan], [19, np.nan]])
     assert fitted_ends(OneHotEncoder().fit(X), study) is None
 
 
 def test_columns_of_one_value_and_missing_ones_are_left_out():
-    ends = np.array([[5.0, np.nan, 0], [5.0, np.nan, 1]])
+    ends = np.array([[5.0, np.nan, 0], [5.0, np.nan, 1], [5.0, np.nan, -0.5], [5.0, np.nan, 1.5]])
     X = np.array([[1e9, 1e9, 1.5], [np.nan, np.nan, np.nan], [5, 5, 1.6]])
     assert list(far_numbers(ends, ["one", "none", "share"], X)) == ["share"]
     assert far_numbers(ends, ["one", "none", "share"], X)["share"].shown == ("1.6 in row 3",)
@@ -153,7 +219,7 @@ def test_categories_are_counted_by_rows_that_hold_them():
 
 
 def test_parts_join_to_the_whole():
-    trial = Population.of(RNG.standard_normal((50, 1)), ["x"], 0, ends=np.array([[-3.0], [3.0]]))
+    trial = Population.of(RNG.standard_normal((50, 1)), ["x"], 0, ends=np.array([[-3.0], [3.0], [-6.0], [6.0]]))
     X = RNG.standard_normal((40, 1))
     X[[3, 11, 12, 30, 35]] = [[9.0], [-9], [10], [11], [12]]
     encoder = TableEncoder().fit(pd.DataFrame({"sex": ["F", "M"], "town": ["a", "b"]}))
@@ -167,7 +233,7 @@ def test_parts_join_to_the_whole():
 
 
 def test_a_handful_of_trial_rows_is_no_reason_for_silence():
-    few = Population.of(np.zeros((3, 1)), ["x"], 0, ends=np.array([[0.0], [10.0]]))
+    few = Population.of(np.zeros((3, 1)), ["x"], 0, ends=np.array([[0.0], [10.0], [-5.0], [15.0]]))
     assert few.unlike(np.array([[16.0]])).startswith(
         "numbers far beyond every row that the model was fitted on: x = 16"
     )

@@ -1,5 +1,7 @@
 """Average effects of a study: which rows and scores they use, for whom, and what is refused."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -191,3 +193,17 @@ def test_other_refusals(study, model):
         average_effect(model, (1, 2))
     with pytest.raises(ValueError, match="alpha must lie strictly between 0 and 1, got 5"):
         average_effect(model, study, alpha=5)
+
+
+@pytest.mark.parametrize(("count", "told"), [(2, True), (9, True), (10, False)])
+def test_a_few_rows_that_stand_for_many_people_are_pointed_out(count, told):
+    """Of 100 treated rows so many had a chance of 1 in 10; they stand for a tenth of the people or more."""
+    trial = pd.DataFrame({"x": np.arange(200.0), "t": np.tile(["drug", "placebo"], 100), "y": np.arange(200) % 7.0})
+    trial["p"] = np.where((trial.t == "drug") & (trial.x < 2 * count), 0.1, 0.5)
+    study = stack(trial.drop(columns="p"), trial, treatment="t", outcome="y", assignment="p")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        average_effect(fitted(study), study)
+    said = [str(each.message) for each in caught if "whose probability was small" in str(each.message)]
+    assert len(said) == told
+    assert all(text.startswith(f"treatment drug: {count} rows whose probability was small stand for ") for text in said)

@@ -11,7 +11,17 @@ from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.tree import DecisionTreeRegressor
 
-from confide import WSCPDR, WTCPDR, CounterfactualIntervals, InfiniteIntervalWarning, Naive, Transfer, method, stack
+from confide import (
+    WSCPDR,
+    WTCPDR,
+    CounterfactualIntervals,
+    InfiniteIntervalWarning,
+    Naive,
+    PopulationWarning,
+    Transfer,
+    method,
+    stack,
+)
 from confide.datasets import synthetic
 from confide.ratio import KernelRatio, OracleRatio
 from decision import assert_covers
@@ -286,5 +296,7 @@ def test_a_category_of_its_own_does_not_tell_a_calibration_row_from_a_new_one():
         for name, results in cells.items():
             model = CounterfactualIntervals(method(name, base=base), random_state=seed)
             model.fit(*stack(observational, trial, covariates=["id"]))
-            results.append(model.predict_interval(new, treatment=0).contains(new["y"]).mean())
+            with pytest.warns(PopulationWarning, match="that the model does not know: id = "):
+                found = model.predict_interval(new, treatment=0)
+            results.append(found.contains(new["y"]).mean())
     assert_covers({name: (results, 0.9) for name, results in cells.items()})

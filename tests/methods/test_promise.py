@@ -5,13 +5,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import jinja2
+import numpy as np
 import pytest
 from jinja2 import nodes
 
 import confide
 from confide import METHODS, WSCPDR, WTCPDR, PooledDR, Transfer, method
 from confide.effects.registry import EFFECTS
-from confide.methods.promise import KEPT, NONE, NOT_STATED, Promise, two_stage_promise
+from confide.methods.promise import KEPT, NONE, NOT_STATED, Promise, Whom, two_stage_promise
 
 SOURCE = Path(confide.__file__).parent
 
@@ -42,6 +43,9 @@ def test_the_level_is_a_function_of_alpha(promise, alpha, level):
 def test_what_is_lost_follows_the_parameters():
     assert method("wtcp-dr").promise.searched
     assert not WTCPDR(outcome_range=(0, 1)).promise.searched
+    assert WTCPDR(outcome_range=(0, np.inf)).promise.searched  # above, candidates end where none was declared
+    assert PooledDR(solve="transductive", outcome_range=(-np.inf, 1)).promise.searched
+    assert not PooledDR(solve="transductive", outcome_range=(0, 1)).promise.searched
     assert not WTCPDR(outcome_values=[0, 1]).promise.searched
     assert not PooledDR().promise.searched
     assert PooledDR(solve="transductive").promise.searched
@@ -140,3 +144,10 @@ def test_a_promise_without_misses_has_none_to_show():
     assert KEPT.shown_at(0.1) == "≥ 90 %"
     assert METHODS["wtcp-dr"].promise.shown_at(0.1) == "≥ 90 % - Δ"
     assert Promise().whom == "new people from the trial's population"
+
+
+def test_weights_to_a_target_lose_within_the_group():
+    told = str(Whom(("target",), ("sex",)).promised(Promise()))
+    assert "-½E|w-ŵ/Eŵ|" in told
+    assert "ŵ estimated, both within their group" in told
+    assert "group" not in str(Whom(("target",)).promised(Promise()))

@@ -58,6 +58,15 @@ def test_arrays_have_columns_by_number():
     np.testing.assert_array_equal(found.carried["column 1"].to_numpy(), X[trial][:7, 1])
 
 
+def test_unknown_categories_of_an_array_are_told():
+    X, y, treatment, trial = study_arrays(d=2)
+    mixed = np.column_stack([X[:, 0].astype(object), np.where(X[:, 1] > 0, "F", "M")])
+    model = CounterfactualIntervals(Naive(base=ridge_on_splines()), random_state=0).fit(mixed, y, treatment, trial)
+    mixed[:, 1] = "x"
+    with pytest.warns(PopulationWarning, match=r"x1 = 'x' \(7 of 7 rows"):
+        Individuals.of_table(model, mixed[trial][:7])
+
+
 def test_rows_unlike_the_trials_are_told(model):
     strange = new_patients(30)
     strange = strange.set_column(1, "age", [[900.0] * 30])

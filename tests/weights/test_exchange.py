@@ -12,7 +12,7 @@ import pytest
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.linear_model import Ridge
 
-from confide import CounterfactualIntervals, Intervals, Study
+from confide import CounterfactualIntervals, Intervals, RefusalError, Study
 from confide.data.splits import spawn_seeds, split_places
 from confide.effects.base import difference
 
@@ -40,10 +40,10 @@ def people(count, seed, arms=2):
 class Bag:
     """The calibrating rows of arm 1 and one more; `fitted` learns with one of them left out."""
 
-    def __init__(self, model, *, assigned, half=False, arms=2, trial=60):
+    def __init__(self, model, *, assigned, half=False, trial=60):
         self.model, self.assigned = model, assigned
-        self.others, mine = people(100, 1, arms), people(trial, 2, arms)
-        extra = [part[people(40, 4, arms)[1] == 1][:1] for part in people(40, 4, arms)]
+        self.others, mine = people(100, 1), people(trial, 2)
+        extra = [part[people(40, 4)[1] == 1][:1] for part in people(40, 4)]
         rows = [np.concatenate(each) for each in zip(mine, extra, strict=True)]
         places = np.flatnonzero(rows[1][:-1] == 1)
         if half:
@@ -151,17 +151,25 @@ def test_an_encoder_learns_nothing_of_a_cluster_that_calibrates_in_any_arm():
     assert max(learnt) > 0
 
 
-@pytest.mark.parametrize("arms", [2, pytest.param(3, marks=pytest.mark.slow)])
-def test_nested_effects_with_known_probabilities(arms):
-    """The control's sets are one function of a row, whichever row is new: its own probability is known, or none is."""
-    bag = Bag(model("transfer", effect="nested-exact", alpha=2 * ALPHA), assigned=True, arms=arms)
+def test_nested_effects_of_three_arms_with_known_probabilities_are_refused():
+    """A row does not tell the probability with which it would have been a control."""
+    X, t, y, chance = people(100, 1, arms=3)
+    study = Study(X, y, t, np.ones(100, dtype=bool), assignment=chance)
+    with pytest.raises(RefusalError, match=r"nested effects of three or more treatments .* Use effect='bonferroni'"):
+        model("naive", effect="nested-exact").fit(study)
+    same = Study(X, y, t, np.ones(100, dtype=bool), assignment=np.bincount(t)[t] / 100)
+    assert model("naive", effect="nested-exact").fit(same).effect_promise_.exists
+
+
+def test_nested_effects_with_known_probabilities():
+    """The control's sets are one function of a row, whichever row is new: its own probability is known."""
+    bag = Bag(model("transfer", effect="nested-exact", alpha=2 * ALPHA), assigned=True)
     table = []
     # Among them the row that would have been a control with the smallest probability.
     for new in (0, 1, int(bag.chance.argmax())):
         fitted = bag.fitted(new)
         pair, control = fitted.effect_.pairs_[1, 0], fitted.effect_.controls_[0]
-        chance = 1 - bag.chance if arms == 2 else np.full(len(bag), 1 / control.weights_.marks.weight.max())
-        truth = difference(Intervals(bag.y, bag.y), control.predict_interval(control._new_rows(bag.X, chance)))
+        truth = difference(Intervals(bag.y, bag.y), control.predict_interval(control._new_rows(bag.X, 1 - bag.chance)))
         scores = pair.ends.miss(bag.X, truth)
         np.testing.assert_allclose(np.sort(pair.scores["both"]), np.sort(np.delete(scores, new)), **CLOSE)
         table.append(scores)

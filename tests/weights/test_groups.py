@@ -119,6 +119,15 @@ class TestGroups:
         with pytest.warns(InfiniteIntervalWarning, match=r"in 1 of 3 groups: group sex = x has \d trial"):
             model(groups="sex").fit(stack(observational, rare, covariates=["age", "sex"]))
 
+    def test_a_small_group_is_named_with_what_its_rows_are_worth(self):
+        observational, trial, _ = tables(trial=300)
+        rare = trial.assign(sex=np.where(np.arange(len(trial)) < 36, "x", trial.sex))
+        fitted = model("transfer", groups="sex").fit(stack(observational, rare, covariates=["age", "sex"]))
+        told = " ".join(fitted.summary().split())
+        rows = fitted.arms_[1].marks_.weights(2).sum()
+        assert f"calibration rests on few rows, by their weight: sex = x ({rows:.0f}). The promise" in told
+        assert "few rows" not in model("transfer", groups="sex").fit(study([], trial=300)).summary()
+
     def test_nested_effects_tell_of_too_few_rows_of_a_group(self):
         observational, trial, _ = tables(trial=300)
         rare = trial.assign(sex=np.where(np.arange(len(trial)) < 30, "x", trial.sex))

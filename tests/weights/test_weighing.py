@@ -9,7 +9,7 @@ from sklearn.linear_model import Ridge
 
 from confide import CounterfactualIntervals, Study, load, stack
 from confide.conformal.marks import Marks
-from confide.exceptions import RefusalError
+from confide.exceptions import InfiniteIntervalWarning, RefusalError
 from confide.weights.arm_weights import ArmWeights
 from confide.weights.weighing import weights_of
 from weighted_studies import OTHERS, RANKING, TWO_STAGES, model, study, tables
@@ -282,3 +282,14 @@ def test_with_three_arms_the_promise_says_what_it_assumes_of_unknown_probabiliti
     assert "smaller" not in str(model.fit(X, X[:, 0], treatment, trial, assignment=assignment).promise_)
     assignment[X[:, 0] > 0] += 0.001
     assert "probability is smaller" in str(model.fit(X, X[:, 0], treatment, trial, assignment=assignment).promise_)
+
+
+@pytest.mark.parametrize("method", ["transfer", "prognostic", "naive"])
+@pytest.mark.parametrize("whole", [True, False])
+def test_too_few_clusters_are_told_as_clusters(method, whole):
+    """More rows of the same clusters would not help."""
+    rng = np.random.default_rng(0)
+    X, t = rng.normal(size=(160, 1)), np.arange(160) % 2
+    site = np.where(np.arange(160) < 100, -1, np.arange(160) % 10 if whole else np.arange(160) // 2 % 10)
+    with pytest.warns(InfiniteIntervalWarning, match=r"calibration clusters.*more trial clusters\.$"):
+        model(method).fit(X, rng.normal(size=160), t, np.arange(160) >= 100, cluster=site)

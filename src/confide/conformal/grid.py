@@ -7,6 +7,7 @@ row's set. Solver 1 of the transductive methods needs nothing else: it never ref
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +35,11 @@ def widened_range(outcomes: NDArray[np.float64], declared: tuple[float, float] |
         floor if np.isfinite(floor) else low - margin,
         ceiling if np.isfinite(ceiling) else high + margin,
     )
+
+
+def is_declared(bounds: tuple[float, float] | None, values: Any) -> bool:
+    """Return whether no outcome can lie outside of what is searched: both bounds are finite, or values are declared."""
+    return values is not None or (bounds is not None and bool(np.isfinite(bounds).all()))
 
 
 def rows_at_once(candidates: int, columns: int) -> int:

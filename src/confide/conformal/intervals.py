@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from confide.typing import Level
 
 
-def shortage(alpha: Level, rows: str, source: str, consequence: str) -> str:
-    """Return the warning that intervals cannot be finite, with the remedy."""
+def shortage(alpha: Level, rows: str, source: str, consequence: str, units: str = "rows") -> str:
+    """Return the warning that intervals cannot be finite, with the remedy; ``units`` may be clusters."""
     return (
-        f"alpha={float(alpha):g} needs {rows_needed(alpha)} {source} calibration rows for a finite interval; "
-        f"there {rows}. {consequence}. Use a larger alpha or more {source} rows."
+        f"alpha={float(alpha):g} needs {rows_needed(alpha)} {source} calibration {units} for a finite interval; "
+        f"there {rows}. {consequence}. Use a larger alpha or more {source} {units}."
     )
 
 

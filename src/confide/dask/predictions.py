@@ -144,8 +144,9 @@ def answer_part_of_file(
     with writing(path, schema) as sink:
         for rows in part.batches():
             table = pa.Table.from_batches([rows])
-            people = model.read(table.select(names), model.assignment_in(table))
-            each = answer_part(model, Batch(table, table, before), people, control)
+            asked = table.select(names)
+            people = model.read(asked, model.assignment_in(table))
+            each = answer_part(model, Batch(table, table, before), asked, people, control)
             sink.write_table(pa.table([*table.columns, *each.answer.table.columns], schema=schema))
             counted += each.counted
             look = look.joined(each.look)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 # Numbers that `wide` makes whole numbers of 64 bits with a sign, and those that it makes floats of 64 bits.
 WHOLE = (nw.Int8, nw.Int16, nw.Int32, nw.UInt8, nw.UInt16, nw.UInt32)
-REAL = (nw.UInt64, nw.Float16, nw.Float32)
+REAL = (nw.UInt64, nw.Float32, *([nw.Float16] if hasattr(nw, "Float16") else []))  # it is from narwhals 2.23 on
 
 
 def is_frame(X: Table) -> bool:

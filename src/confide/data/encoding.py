@@ -197,6 +197,15 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     def transform(self, X: Table) -> NDArray[np.float64]:
         """Return the encoded covariates, one row per row of X."""
+        table = self.named(X)
+        ends = np.cumsum([len(column.names) for column in self.columns_])
+        encoded = np.zeros((len(table), ends[-1]))
+        for column, into in zip(self.columns_, np.split(encoded, ends[:-1], axis=1), strict=True):
+            column.encode(table.column(column.name), into)
+        return encoded
+
+    def named(self, X: Table) -> pa.Table:
+        """Return X as a table with the columns by their names in `columns_`; raise if one is missing."""
         check_is_fitted(self)
         if self.by_name_ and not is_frame(X):
             raise ValueError("the model was fitted on a table with named columns: give a table, not an array.")
@@ -211,11 +220,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         missing = [column.name for column in self.columns_ if column.name not in table.column_names]
         if missing:
             raise ValueError(f"columns missing: {examples(missing)}; {suggest(missing[0], table.column_names)}")
-        ends = np.cumsum([len(column.names) for column in self.columns_])
-        encoded = np.zeros((len(table), ends[-1]))
-        for column, into in zip(self.columns_, np.split(encoded, ends[:-1], axis=1), strict=True):
-            column.encode(table.column(column.name), into)
-        return encoded
+        return table
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:  # noqa: ARG002
         """Return the names of the matrix's columns."""

@@ -184,7 +184,10 @@ def _warn_of_exchanged_files(observational: str, trial: str, study: Study) -> No
 
 
 def _may_name_people(table: pa.Table, name: str) -> bool:
-    """Return whether an identifier may name people: dates, times and fractions are only left out of the covariates."""
+    """Return whether an identifier may name people: dates, times and fractions are only left out of the covariates.
+
+    Numbers that all look like 101.2 may be the second person of household 101.
+    """
     if name not in table.column_names:
         return True
     written = _as_written(table[name]).drop_null().unique()
@@ -193,6 +196,7 @@ def _may_name_people(table: pa.Table, name: str) -> bool:
         return bool(of(pc.match_substring_regex(written, pattern)).as_py())
 
     fractions = like(kinds.NUMBER, pc.all) and like(r"\.\d*[1-9]", pc.any)
+    fractions = fractions and not like(r"^\d+\.[1-9]\d?$", pc.all)
     return not (fractions or any(like(pattern, pc.all) for pattern in (kinds.DATE, kinds.INSTANT, kinds.TIME)))
 
 

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from confide.base.notebook import html_table
+from confide.base.validation import examples
+from confide.conformal.quantile import effective_sample_size
 from confide.methods.promise import weakest
 from confide.methods.weighted import weighs_outcome
 
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from confide.methods.base import ArmEstimator
     from confide.methods.promise import Promise, Whom
     from confide.typing import Label
+    from confide.weights.arm_weights import ArmWeights
 
 # With an effective sample size below this, the achieved coverage may be far from the level.
 FEW_ROWS = 30
@@ -41,32 +44,42 @@ def give_advice(record: ArmDiagnostics, arm: ArmEstimator) -> tuple[str, ...]:
     if shortage := arm._shortage():
         said.append(f"{shortage[0].upper()}{shortage[1:]}")
     else:
-        said += [*_on_calibration(record, weighted=arm.weights_ is not None), *_on_misses(record, arm)]
+        said += [*_on_calibration(record, arm), *_on_misses(record, arm)]
     weighted = arm.weights_ is not None and arm.weights_.target is not None
     return (*said, *([] if weighted else _on_promise(record)), *_on_ratio(record, arm), *_on_confounding(record, arm))
 
 
-def _on_calibration(record: ArmDiagnostics, *, weighted: bool) -> list[str]:
+def _on_calibration(record: ArmDiagnostics, arm: ArmEstimator) -> list[str]:
     said = []
-    alpha, rows, size = record.alpha, record.calibration, record.effective_size
-    if rows and size < FEW_ROWS:
+    alpha, rows, size, weights = record.alpha, record.calibration, record.effective_size, arm.weights_
+    small = {} if weights is None else _small_groups(weights)
+    if weights is not None and small:
+        listed = examples([f"{name} ({worth:.0f})" for name, worth in small.items()])
+        said.append(
+            f"In some groups calibration rests on few {weights.units}, by their weight: {listed}. The promise is an "
+            "average over samples; with this one the coverage of the smallest may well be "
+            f"{_spread(alpha, min(small.values())):.0%} more or less. Use more {weights.units}, or fewer groups."
+        )
+    elif rows and size < FEW_ROWS:
         worth = f"{rows} rows" if round(size, 6) == rows else f"{rows} rows worth {size:.1f} of equal weight"
-        spread = np.sqrt(alpha * (1 - alpha) / (size + 2))
         said.append(
             f"Calibration rests on {worth}. The promise is an average over samples; with this one the coverage may "
-            f"well be {spread:.0%} more or less. Use more rows."
+            f"well be {_spread(alpha, size):.0%} more or less. Use more rows."
         )
     if record.largest_share > alpha and round(size, 6) < rows:
+        remedy = "or use a method with bounded weights (pooled-dr, transfer)"
+        if weights is not None and weights.target is not None:
+            remedy = "and ask about people more like the trial's"
         said.append(
             f"One calibration row carries {record.largest_share:.0%} of the weight, more than alpha = {alpha:g}: it "
-            "alone can set the width. Look at that row, or use a method with bounded weights (pooled-dr, transfer)."
+            f"alone can set the width. Look at that row, {remedy}."
         )
     if record.first_stage_size is not None and record.first_stage_size < FEW_ROWS:
         said.append(
             f"The first stage's weights are worth {record.first_stage_size:.0f} rows: its intervals are little more "
             "than noise. Use another ratio, pooled-dr or transfer."
         )
-    if record.infinite and not weighted:
+    if record.infinite and weights is None:
         said.append(
             f"{record.infinite:.0%} of the intervals at the trial's covariates are infinite. Use a larger "
             "alpha, more rows, or transfer."
@@ -77,6 +90,22 @@ def _on_calibration(record: ArmDiagnostics, *, weighted: bool) -> list[str]:
             "searched. Declare the outcome's bounds (outcome_range=), or use transfer."
         )
     return said
+
+
+def _spread(alpha: float, size: float) -> float:
+    """Return the standard deviation of one sample's coverage with so many calibration rows of equal weight."""
+    return float(np.sqrt(alpha * (1 - alpha) / (size + 2)))
+
+
+def _small_groups(weights: ArmWeights) -> dict[str, float]:
+    """Return what the rows of groups are worth, in rows of equal weight, where it is less than `FEW_ROWS`."""
+    found = {}
+    for number, name in enumerate(weights.groups):
+        ranked = weights.marks.weights(number)
+        size = effective_sample_size(ranked) if ranked.any() else 0.0
+        if size < FEW_ROWS:
+            found[name] = size
+    return found
 
 
 def _on_misses(record: ArmDiagnostics, arm: ArmEstimator) -> list[str]:
@@ -130,7 +159,7 @@ def _on_confounding(record: ArmDiagnostics, arm: ArmEstimator) -> list[str]:
     if record.log_loss_without_outcome - record.log_loss <= CLEAR_GAIN * record.log_loss_error:
         return []
     if arm.promise.is_known:  # what may be lost for whom is asked about, or assumed of them, is no confounding
-        then = "The promise holds whatever it finds."
+        then = "The promise does not depend on what it finds."
     elif getattr(arm, "ratio_", None) is None:
         then = f"Whether {record.method} allows for what it may find is not known."
     elif weighs_outcome(arm.ratio_):

@@ -72,9 +72,9 @@ class Population:
         The trial's values. Each column is sorted in increasing order, with missing values as +∞.
     whose : {"trial", "target"}
         Whose covariates these are: with a target the promises are for its people, and the checks are against them.
-    ends : (2, columns) array or None
-        Smallest and largest value of all rows that the model was fitted on (`fitted_ends`). None: not known, as in
-        model files of before.
+    ends : (4, columns) array or None
+        Smallest and largest value of all rows that the model was fitted on, and beyond what numbers are far from them
+        (`fitted_ends`). None: not known.
     """
 
     names: tuple[str, ...]
@@ -165,8 +165,8 @@ class Population:
         other = "with a target" if self.whose == "trial" else "with another target"
         return (
             f"new rows look unlike the {self.whose}'s; {'; '.join(found)}. Every promise is for rows from the "
-            f"{self.whose}'s population: do not rely on it for these. Ask about rows like the {self.whose}'s, or fit "
-            f"{other} (target=, --target)."
+            f"{self.whose}'s population: do not rely on it for these. Ask about rows like the {self.whose}'s, fit "
+            f"{other} (target=, --target), or leave out a column that only goes on in time, such as a date."
         )
 
 

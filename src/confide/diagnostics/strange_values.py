@@ -13,7 +13,7 @@ import numpy as np
 
 from confide.base.validation import examples
 from confide.data import kinds
-from confide.data.encoding import CategoryColumn, TableEncoder, as_table
+from confide.data.encoding import CategoryColumn, TableEncoder
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from confide.data.study import Study
-    from confide.typing import Table
+    from confide.typing import Floats, Table
 
-# A number is far beyond a range if it lies outside by more than this share of its width: ordinary extremes do not.
+# A number is far beyond others if it lies outside by more than this share of their range, and beyond `far_limit`.
 FAR = 0.5
 # Unknown categories are told if at least this share of the rows holds one. Fewer are ordinary in a column with rare
 # categories: the encoder learns from some of the rows, and does not meet all of those.
@@ -67,25 +67,56 @@ def both(one: Mapping[str, Strange], other: Mapping[str, Strange]) -> dict[str, 
 def fitted_ends(encoder: Any, study: Study) -> NDArray[np.float64] | None:
     """Return the smallest and largest value of each encoded column, over all rows that a model is fitted on.
 
-    NaN for columns that are no numbers. None if a custom encoder made them, or if models learn from rows of a large
-    table that are not in memory.
+    Then, in two more rows, the values below and above which a number is far beyond them. NaN for columns that are no
+    numbers. None if a custom encoder made them, or if models learn from rows of a large table that are not in memory.
     """
     if type(encoder) is not TableEncoder or (study.beyond is not None and study.beyond.rest is not None):
         return None
-    tables = [as_table(study.X)]
+    tables = [encoder.named(study.X)]
     if study.target is not None and not isinstance(study.target, str):
-        tables.append(as_table(study.target))
+        tables.append(encoder.named(study.target))
     found = []
     for column in encoder.columns_:
-        ends = (np.nan, np.nan)
+        ends = np.full(4, np.nan)
         if getattr(column, "kind", None) == kinds.NUMBERS:  # dates go on: those of new rows are often later than all
-            values = [kinds.numbers(column.name, table.column(column.name), finite=False) for table in tables]
-            ends = (
-                np.fmin.reduce([np.fmin.reduce(each, initial=np.nan) for each in values]),
-                np.fmax.reduce([np.fmax.reduce(each, initial=np.nan) for each in values]),
+            ends = ends_of(
+                np.concatenate([kinds.numbers(column.name, table[column.name], finite=False) for table in tables])
             )
         found += [ends] * len(column.names)
     return np.array(found, dtype=np.float64).T
+
+
+def ends_of(values: Floats) -> Floats:
+    """Return the smallest and largest of these values, and the numbers beyond which one is far below and above them.
+
+    Missing values are left out. A number is far if it lies outside by more than half of the range, and beyond
+    `far_limit`, so that ordinary extremes of skewed columns are not.
+    """
+    values = values[np.isfinite(values)]
+    if not len(values):
+        return np.full(4, np.nan)
+    lowest, highest = values.min(), values.max()
+    margin = FAR * (highest - lowest)
+    least, most = min(lowest - margin, -far_limit(-values)), max(highest + margin, far_limit(values))
+    return np.array([lowest, highest, least, most])
+
+
+def far_limit(values: Floats) -> float:
+    """Return a number that hardly any further value of the same column exceeds, whatever its tail is like.
+
+    Seen from the median on a log scale, it is three times as far beyond the point where the outermost √n of the n
+    values begin as the largest value is. If the tail falls like a power law, or faster, about one new value in n² is
+    beyond; but for a few people who are far from all others, such as a thousandth with another unit.
+    """
+    rank = max(len(values) - 1 - round(len(values) ** 0.5), 0)
+    ordered = np.partition(values, [len(values) // 2, rank])
+    median, begin, highest = ordered[len(values) // 2], ordered[rank], values.max()
+    above = values[values > median]
+    if not len(above):
+        return float(median)
+    with np.errstate(over="ignore"):
+        reach, inner = highest - median, max(begin, above.min()) - median
+        return float(median + reach * (reach / inner) ** 2)
 
 
 def far_numbers(
@@ -95,11 +126,9 @@ def far_numbers(
 
     A column that has one value only is left out: how far is far cannot be told from it.
     """
-    lowest, highest = ends
-    margin = FAR * (highest - lowest)
-    least, most = lowest - margin, highest + margin
+    lowest, highest, least, most = ends
     found = {}
-    for column in np.flatnonzero(margin > 0).tolist():
+    for column in np.flatnonzero(highest > lowest).tolist():
         values = X[:, column]
         places = np.flatnonzero((values < least[column]) | (values > most[column]))
         if len(places):
@@ -115,11 +144,11 @@ def unknown_categories(encoder: Any, rows: Table) -> dict[str, Strange]:
     Columns in which the rarer categories share columns are left out: there new ones are ordinary.
     """
     learnt = [each for each in getattr(encoder, "columns_", []) if isinstance(each, CategoryColumn) and not each.shared]
-    table = as_table(rows, least=0) if learnt else None
-    found = {}
+    found: dict[str, Strange] = {}
+    if not learnt:
+        return found
+    table = encoder.named(rows)
     for column in learnt:
-        if table is None or column.name not in table.column_names:
-            continue
         values = kinds.categories(column.name, table[column.name])
         # A declared category may have values that no row holds, so that rows are counted.
         codes = np.asarray(values.indices.drop_null(), dtype=np.intp)

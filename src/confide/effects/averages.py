@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
     from confide.typing import Floats, Label, Level, Places
 
 EVERYBODY = "everybody"
+# Rows that weigh more than so many times the median of their arm stand for many people. If there are fewer than so many
+# of them, and they have at least this share of the arm's weight, that is pointed out.
+HEAVY, FEW_ROWS, MANY_PEOPLE = 2.0, 10, 0.05
 
 
 @dataclass(frozen=True)
@@ -118,7 +122,8 @@ def average_effect(
     best one for a common slope. The slope λ̂ makes the difference over the whole trial vary least (within groups, if
     there are any). The estimate is the difference of the means of Y - λ̂·h; its interval is Welch's, plus what the slope
     has cost. In arms worth fewer than 5 rows (or clusters) λ̂ is 0. Intervals are approximate, as Welch's are: they
-    assume that means are not far from normal, which very skewed outcomes in small groups are.
+    assume that means are not far from normal, which very skewed outcomes in small groups are, and means of arms in
+    which a few rows of small probability stand for many people; there is a warning about those.
 
     Known probabilities that differ (``study.assignment``) weigh rows by 1/π. With clusters (``study.cluster``) the
     average is over people at random from a cluster at random, so that each cluster counts once; whole clusters are
@@ -156,6 +161,10 @@ def average_effect(
         "weight": 1 / study.assignment[rows] if weighted and study.assignment is not None else None,
         "cluster": None if study.cluster is None else study.cluster[rows],
     }
+    if weighted:
+        for label, arm in ((treated, is_treated), (control, ~is_treated)):
+            if few := _few_for_many(label, kept["weight"][arm]):
+                warnings.warn(few, UserWarning, stacklevel=2)
     binary = bool(np.isin(study.y, (0, 1)).all())
     told = (treated, control, miss)
 
@@ -168,6 +177,20 @@ def average_effect(
 
     found = compared(np.zeros(len(rows), dtype=np.intp), (EVERYBODY,))
     return Records(found if groups is None else [*found, *compared(groups.codes(X), groups.names)])
+
+
+def _few_for_many(label: Label, weight: Floats) -> str:
+    """Return what to say if a few rows of an arm, whose probability was small, stand for many people."""
+    heavy = weight > HEAVY * np.median(weight) if len(weight) else np.zeros(0, dtype=bool)
+    count, share = int(heavy.sum()), float(weight[heavy].sum() / max(weight.sum(), 1.0))
+    if not 0 < count < FEW_ROWS or share < MANY_PEOPLE:
+        return ""
+    rows = f"{count} row{'s' * (count > 1)} whose probability was small stand{'s' * (count == 1)}"
+    return (
+        f"treatment {label}: {rows} for {share:.0%} of its people. If outcomes of these people differ from those of "
+        "others, intervals of average effects may cover several points less than they say; ask about groups without "
+        f"them, or have at least {FEW_ROWS} such rows."
+    )
 
 
 def _score(model: CounterfactualIntervals, X: Any, is_treated: Any, treated: Label, control: Label) -> Floats:

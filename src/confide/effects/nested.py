@@ -104,9 +104,8 @@ class Nested(Effect):
         treated_range = widened_range(fit.y)
         control_range = widened_range(np.concatenate([part.y for part in rows[control]]))
         domain = (treated_range[0] - control_range[1], treated_range[1] - control_range[0])
-        two = len(arms) == 2
-        ends = IntervalEnds(seed=seed).fit(fit.X, self._effects(fit, control, two_arms=two), domain)
-        effects = self._effects(calibration, control, two_arms=two)
+        ends = IntervalEnds(seed=seed).fit(fit.X, self._effects(fit, control), domain)
+        effects = self._effects(calibration, control)
         sides = ("both",) if self.side_ == "both" else ("lower", "upper")
         missed = {side: ends.miss(calibration.X, effects, side) for side in sides}
         declared = [arms[label].outcome_range_ for label in (treated, control)]
@@ -115,10 +114,10 @@ class Nested(Effect):
             bounds = (declared[0][0] - declared[1][1], declared[0][1] - declared[1][0])
         return NestedPair(ends, missed, calibration.marks, arms[treated].weights_, bounds)
 
-    def _effects(self, rows: Rows, control: Label, *, two_arms: bool) -> Intervals:
+    def _effects(self, rows: Rows, control: Label) -> Intervals:
         """Return the intervals C of treated rows; of intervals with one end, both ends, each for itself."""
         arm = self.controls_[control]
-        chance = chance_of_control(rows, arm.weights_, two_arms=two_arms)
+        chance = chance_of_control(rows, arm.weights_)
         new = arm._new_rows(rows.X, chance, None if rows.marks is None else rows.marks.group)
         if self.side_ == "both":
             return difference(Intervals(rows.y, rows.y), arm.predict_interval(new))
@@ -160,15 +159,15 @@ class Nested(Effect):
         return found
 
 
-def chance_of_control(rows: Rows, control: ArmWeights | None, *, two_arms: bool) -> ArrayLike | None:
+def chance_of_control(rows: Rows, control: ArmWeights | None) -> ArrayLike | None:
     """Return the probability with which treated rows would have been controls; None if all have the same.
 
-    Of two arms it is known for the trial's rows: what the treated one left. Elsewhere the smallest one among the
-    control's own rows stands in. It must not depend on other treated rows: they calibrate the effect, and a new row
-    would not have been among them.
+    There are two arms, so that it is known for the trial's rows: what the treated one left. For others the smallest one
+    among the control's own rows stands in. It must not depend on other treated rows: they calibrate the effect, and a
+    new row would not have been among them.
     """
     if control is None or control.largest is None or control.marks.weight is None:
         return None
-    if two_arms and rows.marks is not None and rows.marks.weight is not None:
+    if rows.marks is not None and rows.marks.weight is not None:
         return np.asarray(1 - 1 / rows.marks.weight)
     return float(1 / control.marks.weight.max())

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from confide.effects.base import Effect
     from confide.methods.base import ArmEstimator
 
+# Up to so many treatments the probability of one tells that of the other.
+MOST_KNOWN = 2
 EFFECTS: dict[str, Callable[[], Effect]] = {
     "bonferroni": Bonferroni,
     "nested-exact": lambda: Nested(exact=True),
@@ -36,6 +38,12 @@ def check_for_whom(arm: ArmEstimator, effect: Effect, study: Study, *, side: str
         raise RefusalError(
             "nested effects cannot be combined with a target: its weights are learnt from the other arm's trial rows, "
             "which calibrate the effect. Use effect='bonferroni'."
+        )
+    if study.assignment is not None and study.assigned_differently and len(study.arms) > MOST_KNOWN:
+        raise RefusalError(
+            "nested effects of three or more treatments cannot be combined with assignment probabilities that differ "
+            "between people: a row tells that of its own treatment, and not that of the control. Use "
+            "effect='bonferroni'."
         )
     if study.cluster is not None:
         by_arm = [set(study.cluster[study.trial & (study.treatment == label)].tolist()) for label in study.arms]

@@ -74,7 +74,8 @@ class ArmEstimator(ArmLearner):
         if np.isfinite(self.calibration_.quantile(self._quantile_alpha(), 1.0)):
             return None
         rows = count_rows(len(self.calibration_.scores))
-        return shortage(self._quantile_alpha(), rows, self._calibrates_on, f"All intervals are {self._reach()}")
+        units = "rows" if self.weights_ is None else self.weights_.units
+        return shortage(self._quantile_alpha(), rows, self._calibrates_on, f"All intervals are {self._reach()}", units)
 
     def _reach(self) -> str:
         """Return the words for an interval without a finite quantile."""

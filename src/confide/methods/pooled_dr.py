@@ -10,6 +10,7 @@ import numpy as np
 from scipy.special import expit
 
 from confide.base.validation import suggest
+from confide.conformal.grid import is_declared
 from confide.conformal.intervals import IntervalSets, count_rows, shortage
 from confide.conformal.permutation import conditional_poisson
 from confide.conformal.quantile import Calibration, check_alpha, level, rows_needed
@@ -44,7 +45,7 @@ class PooledDR(ArmEstimator):
     bounded where overlap is missing, and their effective sample size is never below m.
 
     Promise: coverage ≥ 1-α-Δ_pool for large samples, Δ_pool = ½·E[|c·r̂-r|/(1+(m/n)·c·r̂)] over observational rows, c
-    the constant that makes the weights add up, and up to 2/(m+1) less with ``solve="transductive"`` and no
+    the constant that makes the weights add up, and up to 2/(m+1) less with ``solve="transductive"`` and no finite
     ``outcome_range``, m here being all trial rows; with ``floor=ε`` also ≥ 1-α-ε, whatever the ratio and the range.
 
     Parameters
@@ -60,7 +61,8 @@ class PooledDR(ArmEstimator):
         "offset": one offset for every new row, large enough whatever the new row's own ratio is; infinite for fewer
         than 1/α - 1 trial calibration rows. "transductive": the sharp set, searched over candidate outcomes within
         ``outcome_range``; without one, within the range of the arm's outcomes and a tenth beyond, which may cost up to
-        2/(m+1) of coverage, but none of the guard's.
+        2/(m+1) of coverage, but none of the guard's. A component narrower than the steps between candidates, away from
+        the base model's prediction, can be missed.
     floor : float, default None
         Guard ε: no offset below that of the trial calibration rows alone at α + ε. Its interval is part of the set,
         however far it reaches; only ``outcome_range`` bounds it.
@@ -102,8 +104,7 @@ class PooledDR(ArmEstimator):
         return "pooled-dr"
 
     def _promise(self) -> Promise:
-        declared = self.outcome_range is not None or self.outcome_values is not None
-        searched = self.solve == "transductive" and not declared
+        searched = self.solve == "transductive" and not is_declared(self.outcome_range, self.outcome_values)
         return pooled_promise(searched=searched, guard=np.inf if self.floor is None else float(self.floor))
 
     def _learns_from(self, observational: int) -> tuple[str, ...]:

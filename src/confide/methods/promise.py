@@ -46,8 +46,8 @@ class Promise:
     loss : Loss or None
         What is lost beyond these; None if nothing is.
     searched : bool
-        Whether up to 2/(m+1) more is lost, m the number of trial rows, because outcomes are searched over a range that
-        was not declared.
+        Whether up to 2/(m+1) more is lost, m the number of trial rows, because outcomes are searched over a range of
+        which an end was not declared.
     times : float
         How often what is lost beyond the level counts: gamma.
     guard : float or None
@@ -125,7 +125,7 @@ class Promise:
         if self.holds:
             text += f", {self.holds}"
         if self.searched:
-            text += f"; without outcome_range up to {2 * self.times:g}/(m+1) less"
+            text += f"; without a finite outcome_range up to {2 * self.times:g}/(m+1) less"
         if self.guard is not None:
             epsilon = "ε" if self.guard == float("inf") else f"{self.guard:g}"
             given = "; with floor=ε also" if self.guard == float("inf") else "; also"
@@ -195,7 +195,8 @@ class Whom:
         loss, conditions = promise.loss, [promise.assumption] if promise.assumption else []
         if "target" in self.carries:
             symbol = "E|w-ŵ/Eŵ|" if len(promise.misses) > 1 else "½E|w-ŵ/Eŵ|"
-            loss = Loss(symbol, "w how much more frequent people are in the target, ŵ estimated")
+            within = ", both within their group" if self.groups else ""
+            loss = Loss(symbol, f"w how much more frequent people are in the target, ŵ estimated{within}")
             conditions.append("if outcomes given covariates arise there as in the trial")
         if self.stands_in:
             conditions.append("if no new person's probability is smaller than the trial's rows tell of, or it is given")

@@ -9,7 +9,7 @@ import numpy as np
 
 from confide.base.rounding import ROUNDING
 from confide.base.validation import suggest
-from confide.conformal.grid import rows_at_once
+from confide.conformal.grid import is_declared, rows_at_once
 from confide.conformal.intervals import IntervalSets
 from confide.conformal.lines import solve_lines
 from confide.conformal.quantile import level
@@ -45,8 +45,8 @@ class WTCPDR(Weighted):
     in the set. Trial rows train the ratio and, without ``outcome_range``, help to set the
     searched range.
 
-    Promise: coverage ≥ 1-α-Δ, Δ = ½·E|r - r̂/E r̂| over observational rows; without ``outcome_range`` up to
-    2/(m+1) less. Candidates are tested on a grid and every change between neighbours is bisected: a component
+    Promise: coverage ≥ 1-α-Δ, Δ = ½·E|r - r̂/E r̂| over observational rows; without a finite ``outcome_range``
+    up to 2/(m+1) less. Candidates are tested on a grid and every change between neighbours is bisected: a component
     narrower than the grid, away from the base model's prediction, can be missed.
 
     Parameters
@@ -118,7 +118,7 @@ class WTCPDR(Weighted):
 
     def _promise(self) -> Promise:
         on = looks_at(self.ratio)
-        searched = self.outcome_range is None and self.outcome_values is None and "y" in on
+        searched = not is_declared(self.outcome_range, self.outcome_values) and "y" in on
         return ratio_promise(on, all_rows=self.ratio_rows == "all", searched=searched)
 
     def _learns_from(self, observational: int) -> tuple[str, ...]:  # noqa: ARG002

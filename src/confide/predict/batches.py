@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
 
     from confide.model import CounterfactualIntervals
-    from confide.typing import Label
+    from confide.typing import Label, Table
     from confide.weights.people import People
 
 # Largest number of batches in parallel; each takes memory.
@@ -129,19 +129,21 @@ def answer_batches(
 
     def answered(batch: Batch) -> Part:
         check_columns(source, batch.read.column_names, names)
-        known = model.assignment_in(batch.read)
-        return answer_part(model, batch, model.read(batch.read.select(names), known), control)
+        rows = batch.read.select(names)
+        return answer_part(model, batch, rows, model.read(rows, model.assignment_in(batch.read)), control)
 
     return _in_order(answered, batches, _threads(model))
 
 
-def answer_part(model: CounterfactualIntervals, batch: Batch, people: People, control: Label | None = None) -> Part:
-    """Return the predictions for one batch, which the model has read."""
+def answer_part(
+    model: CounterfactualIntervals, batch: Batch, rows: Table, people: People, control: Label | None = None
+) -> Part:
+    """Return the predictions for one batch, of whose covariates, ``rows``, the model has read ``people``."""
     found = answer(model, people, control)
     counted = Answered.of(found.table, model, control)
     unseen = 0 if people.group is None else int((people.group < 0).sum())
     look = model.population_.look(people.X, batch.start)
-    look = replace(look, unknown=unknown_categories(model.encoder_, batch.read))
+    look = replace(look, unknown=unknown_categories(model.encoder_, rows))
     return Part(batch, found, counted, look, unseen)
 
 
@@ -174,9 +176,9 @@ def answer_file(
         first = next(batches)
         check_columns(source, first.read.column_names, covariates(model))
         # A file that is written otherwise is so from its beginning.
-        odd = {name: near_misses(model.encoder_, first.read.select([name])) for name in covariates(model)}
-        for text in filter(None, odd.values()):
-            warnings.warn(text, stacklevel=2)
+        for name in covariates(model):
+            if odd := near_misses(model.encoder_, first.read.select([name])):
+                warnings.warn(odd, stacklevel=2)
         schema = beside(carry(model, first).schema, model, control)
         done = answer_batches(model, chain([first], batches), control, source)
         with writing(out, schema) as sink, closing(done):
@@ -189,7 +191,6 @@ def answer_file(
                 keep(part)
                 report_progress(len(found))
     total = reduce(add, counted)
-    look = replace(look, unknown={name: each for name, each in look.unknown.items() if not odd[name]})  # told above
     if unlike := model.population_.judge(look):
         warnings.warn(unlike, PopulationWarning, stacklevel=2)
     if model.groups_ is not None and (strange := model.groups_.unseen(unseen, total.rows)):

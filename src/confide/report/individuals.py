@@ -92,7 +92,7 @@ class Individuals:
         names = [f"column {number}" for number in range(array.shape[1])]
         table = pa.table([pa.array(column.tolist(), from_pandas=True) for column in array.T], names=names)
         gathered = Gathered(model, names)
-        gathered.add(answer_part(model, Batch(table, table, 0), model.read(X), control))
+        gathered.add(answer_part(model, Batch(table, table, 0), array, model.read(X), control))
         return replace(gathered.individuals(4), X=array[:MOST_ROWS])
 
 

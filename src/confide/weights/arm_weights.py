@@ -95,7 +95,12 @@ class ArmWeights:
         if not short:
             return None
         some = "" if len(short) == len(groups) else f"in {len(short)} of {len(groups)} groups: "
-        return f"{some}{'; '.join(short)}. There, intervals are {reach}. Use a larger alpha or more trial rows."
+        return f"{some}{'; '.join(short)}. There, intervals are {reach}. Use a larger alpha or more trial {self.units}."
+
+    @property
+    def units(self) -> str:
+        """What calibrates, in words: rows, or clusters, of which one row counts or all together do."""
+        return "rows" if self.marks.cluster is None else "clusters"
 
     def _short(self, marks: Marks, group: int | None, alpha: Level) -> str | None:
         """Return what a group has and needs, if its rows are too few for a usual new row."""
@@ -105,8 +110,10 @@ class ArmWeights:
             return None
         where = "there are" if group is None else f"group {self.groups[group]} has"
         if marks.weight is None or marks.cluster is not None:
-            there, units = (rows, "rows") if marks.cluster is None else (round(total), "clusters")
-            return f"{where} {there} trial calibration {units}, and alpha={float(alpha):g} needs {rows_needed(alpha)}"
+            there = rows if marks.cluster is None else round(total)
+            return (
+                f"{where} {there} trial calibration {self.units}, and alpha={float(alpha):g} needs {rows_needed(alpha)}"
+            )
         needed = own * level(alpha) / (1 - level(alpha))
         return (
             f"{where} {rows} trial calibration rows whose weights add up to {total:.3g}, and a new row of weight "
