@@ -275,7 +275,9 @@ def test_labels_that_differ_by_case_or_spaces_only():
         stack(table, table)
     with (
         pytest.warns(
-            UserWarning, match="only the trial table has them: Age. Names that differ by case, .* 'Age' beside 'age'"
+            UserWarning,
+            match="only the trial table has them: Age. Rename those that the observational table has "
+            "under another name. Names that differ by case, .* 'Age' beside 'age'",
         ),
         pytest.warns(UserWarning, match="only the observational table has them: age"),
     ):
