@@ -319,7 +319,7 @@ def test_words_among_numbers_are_pointed_out():
 def test_a_treatment_that_is_called_none(column):
     table = pa.table({"t": column, "y": [1.0, 2.0], "x": [1, 2]})
     told = "Here 'none' is read as missing: write another word for it if a value is meant. Leave these rows out if not."
-    with pytest.raises(ValueError, match=f"1 missing values in the observational table .* {told}"):
+    with pytest.raises(ValueError, match=f"1 missing value in the observational table .* {told}"):
         stack(table, table)
     with pytest.raises(ValueError, match=f"has no treatment 't' in some rows .* {told}"):
         stack(ds.dataset(table), table)

@@ -109,7 +109,8 @@ def frame(base, **changes):
             "trial table has no outcome 'y' in 1 of 2 rows .such as row 2",
         ),
         (frame(OBSERVATIONAL, y=[np.inf, 1, 2]), frame(TRIAL), {}, "outcome must be finite"),
-        (frame(OBSERVATIONAL, t=["a", None, "b"]), frame(TRIAL, t=["a", "b"]), {}, "1 missing values"),
+        (frame(OBSERVATIONAL, t=["a", None, "b"]), frame(TRIAL, t=["a", "b"]), {}, "1 missing value in"),
+        (frame(OBSERVATIONAL, t=["a", None, None]), frame(TRIAL, t=["a", "b"]), {}, "2 missing values in"),
         (
             frame(OBSERVATIONAL),
             frame(TRIAL, t=["a", "b"]),
