@@ -165,7 +165,8 @@ def select(
         if part in model.carries_:
             raise RefusalError(
                 f"the study has a {part}, and no false discovery rate is proved for it: {why}. Fit without {part}= if "
-                "you may, or use one-sided intervals, whose promise is for single people."
+                "you may, or use one-sided intervals, whose promise is for all people together, not for those picked "
+                "by their intervals."
             )
     if model.whom_.stands_in:
         raise RefusalError(
