@@ -128,10 +128,16 @@ def test_other_encodings_are_recognised_or_asked_for(tmp_path, encoding):
     (tmp_path / "in.csv").write_bytes("größe,ort\n1,Köln\n2,Zürich\n".encode(encoding))
     if encoding == "latin-1":
         for read in (read_file, carried):
-            with pytest.raises(ValueError, match="give its encoding: --encoding latin-1"):
+            with pytest.raises(ValueError, match=r"in\.csv is not written in UTF-8\. Save it .* --encoding latin-1"):
                 read(str(tmp_path / "in.csv"))
     table = read_file(str(tmp_path / "in.csv"), Dialect(encoding=encoding if encoding == "latin-1" else None))
     assert table.to_pylist() == [{"größe": "1", "ort": "Köln"}, {"größe": "2", "ort": "Zürich"}]
+
+
+def test_an_encoding_that_is_not_that_of_the_file(tmp_path):
+    (tmp_path / "in.csv").write_bytes("größe,ort\n1,Köln\n".encode("latin-1"))
+    with pytest.raises(ValueError, match=r"in\.csv is not written in ASCII\. Save it as UTF-8, or give its encoding"):
+        read_file(str(tmp_path / "in.csv"), Dialect(encoding="ascii"))
 
 
 @pytest.mark.parametrize(
