@@ -116,11 +116,11 @@ def test_a_separator_that_is_not_clear_is_asked_for(tmp_path):
 
 
 def test_decimal_commas_are_carried_through_as_they_were(tmp_path):
-    (tmp_path / "in.csv").write_text("a;b\n1.234,5;x,y\n-1,5e3;1,2,3\n12;31.01.2024\n")
+    (tmp_path / "in.csv").write_text("a;b\n1.234,5;x,y\n-1,5e3;1,2,3\n12;31.01.2024\nk.A.;\n")
     batch = next(read_batches(str(tmp_path / "in.csv"), Dialect(decimal=",")))
-    assert batch.read["a"].to_pylist() == ["1234.5", "-1.5e3", "12"]
-    assert batch.read["b"].to_pylist() == ["x,y", "1,2,3", "31.01.2024"]
-    assert batch.carried["a"].to_pylist() == ["1.234,5", "-1,5e3", "12"]
+    assert batch.read["a"].to_pylist() == ["1234.5", "-1.5e3", "12", "k.A."]
+    assert batch.read["b"].to_pylist() == ["x,y", "1,2,3", "31.01.2024", ""]
+    assert batch.carried["a"].to_pylist() == ["1.234,5", "-1,5e3", "12", "k.A."]
 
 
 @pytest.mark.parametrize("encoding", ["latin-1", "utf-16", "utf-8-sig"])
