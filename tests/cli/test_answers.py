@@ -2,6 +2,7 @@
 
 import io
 import json
+import shlex
 import subprocess
 import sys
 import webbrowser
@@ -14,6 +15,7 @@ from commands import QUICK, STUDY, names
 from confide import METHODS, CounterfactualIntervals, __version__, load, stack
 from confide import compare as held_out
 from confide import demo as story
+from confide.cli.shared import dialect_of, options_of
 from confide.cli.text import console
 from tables import people, typed, write
 
@@ -167,6 +169,30 @@ def test_predict_gives_what_run_gave(folder, confide):
 
 
 @pytest.mark.slow
+def test_the_next_command_repeats_the_format_of_the_files(folder, confide):
+    for name in ("obs", "trial", "new"):
+        table = typed(f"{name}.csv")
+        lines = [table.column_names, *([str(cell) for cell in row.values()] for row in table.to_pylist())]
+        german = "\n".join(";".join(line).replace(".", ",") for line in lines).replace("None", "")
+        (folder / f"{name}.csv").write_text(german, encoding="latin-1")
+    given = ["--sep", ";", "--decimal", ",", "--encoding", "latin-1"]
+    status, out, _ = confide("run", *STUDY, *QUICK, *given, "--save", "m.confide")
+    assert status == 0
+    following = out.partition("Next: confide ")[2].splitlines()[0]
+    assert following == "predict m.confide new.csv --out intervals.csv --sep ';' --decimal , --encoding latin-1"
+    assert confide(*shlex.split(following))[0] == 0
+    assert confide("predict", "m.confide", "new.csv", "--out", "intervals.csv")[0] == 2
+
+
+@pytest.mark.parametrize("given", [(None, ".", None), (r"\t", ",", None), ("|", ".", "utf-16")])
+def test_options_give_the_format_that_they_were_made_from(given):
+    dialect = dialect_of(*given)
+    words = shlex.split(options_of(dialect))
+    found = dict(zip(words[::2], words[1::2], strict=True))
+    assert dialect_of(found.get("--sep"), found.get("--decimal", "."), found.get("--encoding")) == dialect
+    assert len(found) == sum(each not in (None, ".") for each in given)
+
+
 def test_a_seed_decides_everything(folder, confide):
     for out, seed in (("a.csv", 1), ("b.csv", 1), ("c.csv", 2)):
         confide("run", *STUDY, *QUICK, "--predict", "new.csv", "--out", out, "--save", f"{out}.confide", "--seed", seed)

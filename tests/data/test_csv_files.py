@@ -116,11 +116,11 @@ def test_a_separator_that_is_not_clear_is_asked_for(tmp_path):
 
 
 def test_decimal_commas_are_carried_through_as_they_were(tmp_path):
-    (tmp_path / "in.csv").write_text("a;b\n1.234,5;x,y\n-1,5e3;1,2,3\n12;31.01.2024\n")
+    (tmp_path / "in.csv").write_text("a;b\n1.234,5;x,y\n-1,5e3;1,2,3\n12;31.01.2024\nk.A.;\n")
     batch = next(read_batches(str(tmp_path / "in.csv"), Dialect(decimal=",")))
-    assert batch.read["a"].to_pylist() == ["1234.5", "-1.5e3", "12"]
-    assert batch.read["b"].to_pylist() == ["x,y", "1,2,3", "31.01.2024"]
-    assert batch.carried["a"].to_pylist() == ["1.234,5", "-1,5e3", "12"]
+    assert batch.read["a"].to_pylist() == ["1234.5", "-1.5e3", "12", "k.A."]
+    assert batch.read["b"].to_pylist() == ["x,y", "1,2,3", "31.01.2024", ""]
+    assert batch.carried["a"].to_pylist() == ["1.234,5", "-1,5e3", "12", "k.A."]
 
 
 @pytest.mark.parametrize("encoding", ["latin-1", "utf-16", "utf-8-sig"])
@@ -128,10 +128,16 @@ def test_other_encodings_are_recognised_or_asked_for(tmp_path, encoding):
     (tmp_path / "in.csv").write_bytes("größe,ort\n1,Köln\n2,Zürich\n".encode(encoding))
     if encoding == "latin-1":
         for read in (read_file, carried):
-            with pytest.raises(ValueError, match="give its encoding: --encoding latin-1"):
+            with pytest.raises(ValueError, match=r"in\.csv is not written in UTF-8\. Save it .* --encoding latin-1"):
                 read(str(tmp_path / "in.csv"))
     table = read_file(str(tmp_path / "in.csv"), Dialect(encoding=encoding if encoding == "latin-1" else None))
     assert table.to_pylist() == [{"größe": "1", "ort": "Köln"}, {"größe": "2", "ort": "Zürich"}]
+
+
+def test_an_encoding_that_is_not_that_of_the_file(tmp_path):
+    (tmp_path / "in.csv").write_bytes("größe,ort\n1,Köln\n".encode("latin-1"))
+    with pytest.raises(ValueError, match=r"in\.csv is not written in ASCII\. Save it as UTF-8, or give its encoding"):
+        read_file(str(tmp_path / "in.csv"), Dialect(encoding="ascii"))
 
 
 @pytest.mark.parametrize(

@@ -144,7 +144,14 @@ def test_arrays_by_position():
     ("X", "message"),
     [
         (pa.table({"agee": [1], "city": ["Ulm"]}), "columns missing: age; did you mean agee"),
-        (pa.table({"age": ["old"], "city": ["Ulm"]}), "column 'age' holds numbers, and 'old' is not one of them"),
+        (
+            pa.table({"age": ["old"], "city": ["Ulm"]}),
+            "column 'age' holds numbers, and 'old' is not one of them. Correct",
+        ),
+        (
+            pa.table({"age": ["2", "25,4"], "city": ["Ulm"] * 2}),
+            "'25,4' is not one of them. In CSV files --decimal ','",
+        ),
         (pa.table({"age": [np.inf], "city": ["Ulm"]}), "column 'age' holds infinite values"),
         (pa.table({"age": [1.0], "city": [["Ulm"]]}), "column 'city' holds values that are not text"),
         (pa.table({"age": [dt.date(2024, 1, 1)], "city": ["Ulm"]}), "held numbers when fitted and holds dates now"),

@@ -202,9 +202,35 @@ DATES = [f"2024-01-{1 + row % 28:02d}" for row in range(ROWS)]
 def test_tables_that_disagree_are_told_with_examples_and_the_remedy(observational, trial, message):
     with pytest.raises(ValueError, match=message) as caught:
         stack(*tables(observational, trial))
-    assert "category" in str(caught.value)
+    assert "category" in str(caught.value) or "--id x" in str(caught.value)
     declared = stack(*tables(observational, trial), categories=["x"])
     assert kinds_of(declared.X)["x"] == "categories"
+
+
+MANY = [f"{1 + row % 28:02d}.{1 + row // 28:02d}.2022" for row in range(300)]
+
+
+@pytest.mark.parametrize("by_batches", [False, True])
+@pytest.mark.parametrize(
+    ("cells", "message"),
+    [
+        (
+            [*(f"{row}.5" for row in range(299)), "k.A."],
+            r"1 of 300 cells: 'k.A.' .*Correct the cell, or leave it empty",
+        ),
+        (["3.5"] * 299 + ["k.A."], r"1 of 300 cells: 'k.A.' .*Correct the cell, or leave it empty"),
+        (MANY, r"such as '01.01.2022': write them like 2024-01-31"),
+        (MANY[:50] * 6, r"such as '01.01.2022': write them like 2024-01-31"),
+        (MANY[:51] * 6, r"such as '01.01.2022': write them like 2024-01-31"),
+        (MANY[:30] * 2, r"such as '01.01.2022': write them like 2024-01-31"),
+        (MANY[:31] + MANY[:29], r"such as '01.01.2022': write them like 2024-01-31"),
+    ],
+)
+def test_a_category_is_offered_where_there_are_few_values(cells, message, by_batches):
+    table = pa.table({"x": cells, "t": ["0", "1"] * (len(cells) // 2), "y": ["1.5"] * len(cells)})
+    with pytest.raises(ValueError, match=f"{message}; or leave a covariate out .--id x, --covariates without") as told:
+        stack(ds.dataset(table) if by_batches else table, table)
+    assert ("--category x" in str(told.value)) == (len(set(cells)) <= min(50, len(cells) / 2))
 
 
 @pytest.mark.parametrize(
@@ -249,7 +275,9 @@ def test_labels_that_differ_by_case_or_spaces_only():
         stack(table, table)
     with (
         pytest.warns(
-            UserWarning, match="only the trial table has them: Age. Names that differ by case, .* 'Age' beside 'age'"
+            UserWarning,
+            match="only the trial table has them: Age. Rename those that the observational table has "
+            "under another name. Names that differ by case, .* 'Age' beside 'age'",
         ),
         pytest.warns(UserWarning, match="only the observational table has them: age"),
     ):
@@ -291,7 +319,7 @@ def test_words_among_numbers_are_pointed_out():
 def test_a_treatment_that_is_called_none(column):
     table = pa.table({"t": column, "y": [1.0, 2.0], "x": [1, 2]})
     told = "Here 'none' is read as missing: write another word for it if a value is meant. Leave these rows out if not."
-    with pytest.raises(ValueError, match=f"1 missing values in the observational table .* {told}"):
+    with pytest.raises(ValueError, match=f"1 missing value in the observational table .* {told}"):
         stack(table, table)
     with pytest.raises(ValueError, match=f"has no treatment 't' in some rows .* {told}"):
         stack(ds.dataset(table), table)

@@ -70,9 +70,17 @@ def test_columns_with_missing_values_of_ordinary_pandas_tables():
 
 
 def test_a_column_of_one_table_only_is_left_out_with_a_warning():
-    with pytest.warns(UserWarning, match="only the trial table has them: site"):
+    with pytest.warns(UserWarning, match=r"only the trial table has them: site\. Name the covariates"):
         study = stack(pd.DataFrame(OBSERVATIONAL), pd.DataFrame(TRIAL).assign(site=[1, 2]))
     assert list(study.X.columns) == ["age", "city"]
+
+
+def test_columns_that_each_table_has_alone_may_be_one_of_two_names():
+    with (
+        pytest.warns(UserWarning, match=r"has them: pressure\. Rename those that the trial table has under another"),
+        pytest.warns(UserWarning, match=r"has them: bp\. Rename those that the observational table has under another"),
+    ):
+        stack(pd.DataFrame(OBSERVATIONAL).assign(pressure=[120, 130, 140]), pd.DataFrame(TRIAL).assign(bp=[125, 135]))
 
 
 def frame(base, **changes):
@@ -101,7 +109,8 @@ def frame(base, **changes):
             "trial table has no outcome 'y' in 1 of 2 rows .such as row 2",
         ),
         (frame(OBSERVATIONAL, y=[np.inf, 1, 2]), frame(TRIAL), {}, "outcome must be finite"),
-        (frame(OBSERVATIONAL, t=["a", None, "b"]), frame(TRIAL, t=["a", "b"]), {}, "1 missing values"),
+        (frame(OBSERVATIONAL, t=["a", None, "b"]), frame(TRIAL, t=["a", "b"]), {}, "1 missing value in"),
+        (frame(OBSERVATIONAL, t=["a", None, None]), frame(TRIAL, t=["a", "b"]), {}, "2 missing values in"),
         (
             frame(OBSERVATIONAL),
             frame(TRIAL, t=["a", "b"]),

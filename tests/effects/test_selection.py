@@ -299,8 +299,13 @@ def test_what_is_refused(model):
 def test_studies_for_which_no_rate_is_proved_are_refused(part, why):
     study = {"cluster": np.arange(ROWS) // 2} if part == "cluster" else {"target": PEOPLE}
     model = fitted(study=study)
-    with pytest.raises(RefusalError, match=f"the study has a {part}, and no false discovery rate is proved.*{why}"):
+    with pytest.raises(
+        RefusalError, match=f"the study has a {part}, and no false discovery rate is proved.*{why}"
+    ) as told:
         select(model, PEOPLE, 1, above=1)
+    assert str(told.value).endswith(
+        "whose promise is for all people together, not for those picked by their intervals."
+    )
 
 
 def test_three_arms_with_unequal_probabilities_are_refused():

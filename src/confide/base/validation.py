@@ -47,6 +47,11 @@ def examples(values: Iterable[Any], most: int = 5) -> str:
     return ", ".join(shown[:most]) + (", …" if len(shown) > most else "")
 
 
+def number_of(count: int, one: str, several: str | None = None) -> str:
+    """Return a count with its noun, whose plural has an s if none is given."""
+    return f"{count:,} {one if count == 1 else several or f'{one}s'}"
+
+
 def short(value: Any) -> str:
     """Return a value as text for a message; of a long one the beginning."""
     text = str(value)

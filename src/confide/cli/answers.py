@@ -76,12 +76,14 @@ from confide.cli.shared import (
     check_parameters,
     dialect_of,
     fitted,
+    options_of,
     read_tables,
     tell_same_people,
     unfitted,
 )
 
 if TYPE_CHECKING:
+    from confide.data.csv_files import Dialect
     from confide.model import CounterfactualIntervals
 
 SEVERAL_FILES = " --dask answers folders and patterns of Parquet files, into a folder that --out names."
@@ -207,7 +209,7 @@ def run(
     if effects is not None:
         print_participants(effects, str(participants), screen, side)
     print_memory(study, observational, memory, screen)
-    _print_written(model, report, save, screen)
+    _print_written(model, report, save, dialect, screen)
 
 
 @app.command(short_help="Answer new rows with a saved model.")
@@ -366,13 +368,16 @@ def _check_people(
     tell_same_people(predict, trial)
 
 
-def _print_written(model: CounterfactualIntervals, report: str | None, save: str | None, screen: Any) -> None:
+def _print_written(
+    model: CounterfactualIntervals, report: str | None, save: str | None, dialect: Dialect, screen: Any
+) -> None:
     """Say by which analysis, and where the page and the model are."""
     if report is not None:
         typer.echo(f"\nReport: {report}, to be opened in a browser.", file=screen)
     print_hash(model, screen)
     if save is not None:
-        typer.echo(f"\nSaved as {save}. Next: confide predict {save} new.csv --out intervals.csv", file=screen)
+        following = f"confide predict {save} new.csv --out intervals.csv{options_of(dialect)}"
+        typer.echo(f"\nSaved as {save}. Next: {following}", file=screen)
 
 
 def _print_declared(path: str, analysis: str, *, as_json: bool) -> None:

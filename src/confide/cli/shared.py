@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -219,6 +220,16 @@ def dialect_of(separator: str | None, decimal: str, encoding: str | None) -> Dia
     from confide.data.csv_files import Dialect
 
     return Dialect("\t" if separator == r"\t" else separator, decimal, encoding)
+
+
+def options_of(dialect: Dialect) -> str:
+    """Return the options that give the format of CSV files, as they stand in a command after a space."""
+    given = {
+        "--sep": r"\t" if dialect.separator == "\t" else dialect.separator,
+        "--decimal": None if dialect.decimal == "." else dialect.decimal,
+        "--encoding": dialect.encoding,
+    }
+    return "".join(f" {option} {shlex.quote(value)}" for option, value in given.items() if value is not None)
 
 
 def read_tables(

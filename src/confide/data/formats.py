@@ -57,7 +57,10 @@ def naming_the_file(path: str, what: str) -> Iterator[None]:
 
 
 def _amiss(path: str, what: str, error: Exception) -> ValueError:
-    text = "UTF8" in str(error) or isinstance(error, UnicodeError)
-    hint = " Save the file as UTF-8, or give its encoding: --encoding latin-1." if text else ""
+    if "UTF8" in str(error) or isinstance(error, UnicodeError):
+        encoding = getattr(error, "encoding", "utf-8").upper()
+        return ValueError(
+            f"{path} is not written in {encoding}. Save it as UTF-8, or give its encoding: --encoding latin-1."
+        )
     kind = EXTENSIONS.get(Path(path.lower().removesuffix(".gz")).suffix, "csv" if path == STANDARD else "parquet")
-    return ValueError(f"{path} cannot be {what} as {kind}: {str(error).rstrip('.')}.{hint}")
+    return ValueError(f"{path} cannot be {what} as {kind}: {str(error).rstrip('.')}.")

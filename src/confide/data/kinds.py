@@ -51,6 +51,9 @@ READ_AS = {BOOLEANS: NUMBERS}
 NEARLY_ALL = 0.9
 # Messages show so many cells.
 SHOWN = 3
+# Messages offer a category for at most so many different values, with at least so many cells each on average.
+FEW_VALUES = 50
+CELLS_A_VALUE = 2
 # Whole floats up to this value are written like integers.
 LARGEST_WHOLE = 2.0**53
 
@@ -62,6 +65,7 @@ DATE = r"^\d{4}-\d{2}-\d{2}([T ]\d{2}(:?\d{2}(:?\d{2}(\.\d+)?)?)?)?$"
 INSTANT = r"^\d{4}-\d{2}-\d{2}[T ]\d{2}(:?\d{2}(:?\d{2}(\.\d+)?)?)? ?(Z|[+-]\d{2}:?(\d{2})?)$"
 TIME = r"^\d{2}:\d{2}(:\d{2}(\.\d+)?)?$"
 PATTERNS = {NUMBERS: NUMBER, BOOLEANS: BOOLEAN, DATES: DATE, INSTANTS: INSTANT, TIMES: TIME}
+DECIMAL_COMMA = "--decimal ',' says that commas are decimal points; or write 1234.5"
 WRITTEN_LIKE = {DATES: "2024-01-31", INSTANTS: "2024-01-31T10:30:00Z", TIMES: "10:30"}
 OTHER_DATE = r"^\d{1,4}[./-]\d{1,2}[./-]\d{1,4}\.?([T ,].*)?$"
 
@@ -112,12 +116,15 @@ class Written:
         Number of cells that are not of the kind.
     shown : list of str
         Some of those, with the row or the number of times.
+    few : bool
+        Whether there are cells not of the kind, and few different values in all, as categories have.
     """
 
     kind: str
     cells: int
     odd: int = 0
     shown: list[str] = field(default_factory=list)
+    few: bool = False
 
     @classmethod
     def at(cls, name: str, column: pa.ChunkedArray, counts: NDArray[np.int64] | None = None) -> Written:
@@ -279,18 +286,22 @@ def _look_at_text(name: str, text: pa.ChunkedArray, counts: NDArray[np.int64] | 
                 f"({f'row {place + 1}' if counts is None else f'{times[place]} times'})"
                 for place in np.flatnonzero(odd)[: SHOWN + 1].tolist()
             ]
-            return Written(kind, cells, int(times[odd].sum()), shown)
+            return Written(kind, cells, int(times[odd].sum()), shown, bool(shown) and _are_few(text, cells))
     for what, pattern, remedy in (
-        ("numbers with commas", COMMA_NUMBER, "--decimal ',' says that commas are decimal points; or write 1234.5"),
-        ("dates in a notation that is not known", OTHER_DATE, "write them like 2024-01-31"),
+        ("numbers with commas", COMMA_NUMBER, DECIMAL_COMMA),
+        ("dates in a notation that is not known", OTHER_DATE, f"write them like 2024-01-31; {_left_out(name)}"),
     ):
         like = _matches(text, pattern)
         if like.any() and times[like | is_number_text(text)].sum() >= NEARLY_ALL * cells:
             first = short(repr(text[int(np.flatnonzero(like)[0])].as_py()))
-            raise ValueError(
-                f"column {name!r} holds {what}, such as {first}: {remedy}; or declare it a category ({declare(name)})."
-            )
+            more = f"; or declare it a category ({declare(name)})" if _are_few(text, cells) else ""
+            raise ValueError(f"column {name!r} holds {what}, such as {first}: {remedy}{more}.")
     return Written(CATEGORIES, cells)
+
+
+def _are_few(text: pa.ChunkedArray, cells: int) -> bool:
+    """Return whether so many cells have few different values, as categories have."""
+    return int(pc.count_distinct(text).as_py()) <= min(FEW_VALUES, cells / CELLS_A_VALUE)
 
 
 def _matches(text: pa.ChunkedArray, pattern: str) -> NDArray[np.bool_]:
@@ -314,10 +325,11 @@ def _read_text(name: str, text: pa.ChunkedArray, kind: str) -> pa.ChunkedArray:
     fits = is_number_text(text) if kind == NUMBERS else _matches(text, BOOLEAN) | _matches(text, "^[01]$")
     odd = np.flatnonzero(~text.is_null().to_numpy() & ~fits)
     if len(odd):
-        cell = short(repr(text[int(odd[0])].as_py()))
-        raise ValueError(
-            f"column {name!r} holds {kind}, and {cell} is not one of them. Correct the cell, or leave it empty."
-        )
+        first = text.slice(int(odd[0]), 1)
+        comma = kind == NUMBERS and _matches(first, COMMA_NUMBER).all()
+        remedy = f"In CSV files {DECIMAL_COMMA}." if comma else "Correct the cell, or leave it empty."
+        cell = short(repr(first[0].as_py()))
+        raise ValueError(f"column {name!r} holds {kind}, and {cell} is not one of them. {remedy}")
     return text.cast(pa.float64() if kind == NUMBERS else pa.bool_())
 
 
@@ -396,11 +408,12 @@ def _share_values(
 
 def _odd_cells(name: str, where: str, found: Written) -> str:
     shown = examples(found.shown, SHOWN)
-    remedy = "Correct the cell, leave it empty," if found.odd == 1 else "Correct the cells, leave them empty,"
+    remedy = "Correct the cell, or leave it empty" if found.odd == 1 else "Correct the cells, or leave them empty"
     of_table = f" of {where}" if where else ""
+    more = f"; or declare the column a category ({declare(name)})" if found.few else ""
     return (
         f"column {name!r}{of_table} holds {found.kind} but for {found.odd} of {found.cells} cells: {shown}. "
-        f"{remedy} or declare the column a category ({declare(name)})."
+        f"{remedy}; {_left_out(name)}{more}."
     )
 
 
@@ -414,5 +427,13 @@ def _in(where: str) -> str:
 
 def declare(name: str) -> str:
     """Return how a column is declared a category."""
-    word = name if name.isprintable() else repr(name)  # an error is one line, whatever a column is called
-    return f"--category {word}, stack(categories=[{name!r}]), or a categorical column in a frame"
+    return f"--category {_word(name)}, stack(categories=[{name!r}]), or a categorical column in a frame"
+
+
+def _left_out(name: str) -> str:
+    """Return, for a message, how a column is left out, if it is a covariate."""
+    return f"or leave a covariate out (--id {_word(name)}, --covariates without it, or drop the column of a frame)"
+
+
+def _word(name: str) -> str:
+    return name if name.isprintable() else repr(name)  # an error is one line, whatever a column is called

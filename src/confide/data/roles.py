@@ -52,12 +52,14 @@ def chosen_covariates(tables: dict[str, list[str]], roles: list[str], covariates
             lonely = [name for name in found if name not in names]
             if lonely:
                 everything = [name for other in columns if other != table for name in tables[other]]
+                elsewhere = [other for other in columns if other != table and set(columns[other]) - set(names)]
+                rename = "".join(f" Rename those that {other} has under another name." for other in elsewhere)
                 pairs = [f"{name!r} beside {twin!r}" for name in lonely for twin in everything if alike(name, twin)]
                 hint = (
                     f" Names that differ by case, spaces or forms of Unicode only: {examples(pairs)}." if pairs else ""
                 )
                 warnings.warn(
-                    f"left out, because only {table} has them: {examples(lonely)}.{hint} "
+                    f"left out, because only {table} has them: {examples(lonely)}.{rename}{hint} "
                     "Name the covariates to silence this.",
                     stacklevel=3,
                 )

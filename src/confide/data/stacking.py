@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.dataset as ds
 
-from confide.base.validation import examples
+from confide.base.validation import examples, number_of
 from confide.data import kinds
 from confide.data.arrow import is_frame, read_frame, read_table
 from confide.data.large_table import Beyond, LargeTable, TableByBatches
@@ -255,8 +255,8 @@ def _labels(name: str, sources: Sources, *, category: bool) -> NDArray[Any]:
         missing = np.flatnonzero(column.is_null(nan_is_null=True).to_numpy())
         if len(missing):
             raise ValueError(
-                f"the treatment column {name!r} has {len(missing)} missing values in {table} (such as in row "
-                f"{missing[0] + 1}). {remedy_for_missing(sources.columns(name)[table])}"
+                f"the treatment column {name!r} has {number_of(len(missing), 'missing value')} in {table} (such as in "
+                f"row {missing[0] + 1}). {remedy_for_missing(sources.columns(name)[table])}"
             )
     return _read_labels(name, list(columns.values()), sources.kind(name, category=category, labels=True))
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from sklearn.utils.validation import check_is_fitted
 
 from confide.base.notebook import ShownRecord
+from confide.base.validation import number_of
 from confide.conformal.quantile import check_alpha
 from confide.conformal.selection import chosen, numerators
 from confide.exceptions import RefusalError
@@ -90,9 +91,9 @@ class Selection(ShownRecord):
     @property
     def found_at_all(self) -> str:
         """What this trial could find at all, in sentences."""
-        people = _counted(len(self), "person")
+        people = number_of(len(self), "person", "people")
         told = (
-            f"{_counted(self.rows, 'trial row')} under treatment {self.treatment} "
+            f"{number_of(self.rows, 'trial row')} under treatment {self.treatment} "
             f"{'counts' if self.rows == 1 else 'count'}, {self.reached:,} of them {self.side} {self.value:g}. The "
             f"smallest p-value that so many rows can give is {self.smallest:.2g}"
         )
@@ -164,7 +165,8 @@ def select(
         if part in model.carries_:
             raise RefusalError(
                 f"the study has a {part}, and no false discovery rate is proved for it: {why}. Fit without {part}= if "
-                "you may, or use one-sided intervals, whose promise is for single people."
+                "you may, or use one-sided intervals, whose promise is for all people together, not for those picked "
+                "by their intervals."
             )
     if model.whom_.stands_in:
         raise RefusalError(
@@ -212,9 +214,3 @@ def _side(above: Any, below: Any) -> tuple[str, float]:
 def _rate(fdr: float, gamma: float) -> Fraction:
     """Return the rate at which the rule is applied: what is false among people as in the trial, divided by gamma."""
     return check_alpha(fdr, "fdr") / Fraction(str(gamma))
-
-
-def _counted(count: int, what: str) -> str:
-    """Return a count with its noun."""
-    many = "people" if what == "person" else f"{what}s"
-    return f"{count:,} {what if count == 1 else many}"
