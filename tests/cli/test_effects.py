@@ -93,12 +93,9 @@ def test_sentences_of_what_is_not_known():
     assert lower[0].startswith("On average, t = 1 instead of 0 lowers y by 2 (95 % interval 1 to 3)")
 
 
+@pytest.mark.usefixtures("unfair_trial")
 def test_a_trial_without_randomisation_has_a_note(confide):
     """The sentence is that of `run` and `diagnose`."""
-    table = typed("trial.csv")
-    older = np.nan_to_num(table["age"].to_numpy(), nan=30.0) > 50
-    assigned = pa.array(np.where(older, "drug", "placebo"))
-    write("trial.csv", table.set_column(table.column_names.index("t"), "t", assigned))
     status, out, err = confide(*COMMAND)
     assert (status, "On average" in out) == (0, True)
     note = "Treatment in the trial depends on covariates more than chance allows (p = 0.001, most on age:"

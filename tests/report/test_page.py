@@ -162,16 +162,23 @@ def test_it_says_for_whom(tmp_path, monkeypatch):
         assert averages.count(town) == 1
 
 
-def test_it_has_the_test_of_randomisation(tmp_path):
+def test_a_refuted_lot_stands_above_the_answer(tmp_path, monkeypatch):
     """A trial whose lot favoured older people, and does not say so."""
+    monkeypatch.setattr("confide.report.evidence.hidden_confounding_test", lambda *_, **__: [])  # it takes its time
     path = tmp_path / "report.html"
     study = study_of()
     old = study.X["age"].fill_null(50.0).to_numpy() > 50
     labels = np.where(study.trial, np.where(old, "drug", "placebo"), study.treatment)
     labels[np.flatnonzero(study.trial)[:20]] = study.treatment[np.flatnonzero(study.trial)[:20]]
-    model = fitted(study=Study(study.X, study.y, labels, study.trial))
-    write_report(path, model, new_patients(10))
-    assert "Treatment in the trial depends on covariates more than chance allows" in text_of(path)
+    unfair = Study(study.X, study.y + 3 * (labels == "drug"), labels, study.trial)
+    write_report(path, fitted(study=unfair), new_patients(10), study=unfair, methods=[], control="placebo")
+    told = "Treatment in the trial depends on covariates more than chance allows"
+    top, verdict, below = text_of(path).partition("In doubt: on average higher, which would be better.")
+    assert verdict
+    assert top.count(told) == below.count(told) == 1
+    assert 'class="verdict better"' not in path.read_text(encoding="utf-8")
+    write_report(path, fitted(), new_patients(10))
+    assert told not in text_of(path)
 
 
 def test_it_says_why_there_is_no_test_of_randomisation(tmp_path):

@@ -77,6 +77,7 @@ from confide.cli.shared import (
     dialect_of,
     fitted,
     read_tables,
+    summary_for,
     tell_same_people,
     unfitted,
 )
@@ -168,6 +169,7 @@ def run(
         return
     inputs = observational, trial, predict, whom.file
     _check_asked(predict, out, save, report, participants, page)
+    screen = sys.stderr if answering and out == "-" else sys.stdout
     outputs, folder = (out if answering else None, save, report, participants), writes_folder(dask, out, report)
     check_outputs(*outputs, as_json=as_json, inputs=(*inputs, config), folder=folder)
     check_one_standard_input(*inputs)
@@ -182,8 +184,7 @@ def run(
         page.check_treatments(study.arms)
         model = fitted(study, method, alpha, seed, whom, control=control, **asked)
         model.config_hash_ = analysis
-        with waiting("computing the diagnostics"):
-            summary = model.summary()
+        summary = summary_for(screen, model)
         answered, individuals = None, None
         if predict is not None:
             answered, individuals = write_answers(
@@ -200,7 +201,6 @@ def run(
         return
     from confide.cli.text import asked_line, covariate_line
 
-    screen = sys.stderr if answering and out == "-" else sys.stdout
     typer.echo(f"{covariate_line(model.encoder_.columns_)}\n{asked_line(alpha, side)}\n\n{summary}", file=screen)
     if answered is not None:
         print_answered(answered, out, screen, side)
