@@ -55,6 +55,15 @@ def test_it_says_what_the_model_says(tmp_path, model):
     assert "No difference found is not evidence that there is none" in said
 
 
+def test_the_outcome_is_called_as_its_column_was(tmp_path, model):
+    path = tmp_path / "report.html"
+    study = study_of()
+    named = Study(*study, outcome_column="spent").take(np.arange(len(study)))
+    for fitted_on, called in ((CounterfactualIntervals("naive", base="ridge").fit(named), "spent"), (model, "outcome")):
+        write_report(path, fitted_on, new_patients(10))
+        assert f"Does placebo instead of drug change {called} for people like these?" in text_of(path)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("method", "parameters", "promise"),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from contextlib import nullcontext
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -194,7 +193,7 @@ def run(
         if save is not None:
             model.save(save)
         if report is not None and individuals is not None:
-            write_report(report, model, individuals, study, None, seed, replace(page, outcome=outcome_label or outcome))
+            write_report(report, model, individuals, study, None, seed, page)
     if as_json:
         record = {"summary": summary, "arms": model.diagnostics_, "answered": answered, "saved": save, "report": report}
         print_json({**record, "participants": effects, "config_hash": analysis, "peak_memory": peak_memory()})
