@@ -157,8 +157,9 @@ def test_it_says_for_whom(tmp_path, monkeypatch):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", InfiniteIntervalWarning)  # some towns are small
         model.fit(study)
-        write_report(path, model, new_patients(10), study=study, methods=[])
-    said = text_of(path).replace("&#39;", "'").replace("&#34;", '"')
+        # A column that is the model's group and the reader's is shown once.
+        write_report(path, model, new_patients(10), study=study, methods=[], by=["town", "age > 50", "age<=50"])
+    said = text_of(path).replace("&#39;", "'").replace("&#34;", '"').replace("&gt;", ">").replace("&lt;", "<")
     assert "70 % intervals are requested; they are computed at α/1.5" in said
     assert f"For whom{model.whom_.people}" in said
     assert model.whom_.assumptions in said
@@ -169,6 +170,7 @@ def test_it_says_for_whom(tmp_path, monkeypatch):
     for town in ("town = North, upper", 'town = the "South"', "town = Öst"):
         assert measured.count(town) == 2
         assert averages.count(town) == 1
+    assert averages.count("age > 50") == averages.count("age <= 50") == 1
 
 
 def test_a_refuted_lot_stands_above_the_answer(tmp_path, monkeypatch):
