@@ -1,13 +1,15 @@
 """`confide effects`: a table, sentences, a file and JSON; errors are one line."""
 
 import json
+import re
 
 import numpy as np
 import pyarrow as pa
 import pytest
+from rich.console import Console
 
 from commands import STUDY
-from confide.cli.effects_text import contradictions, effect_lines
+from confide.cli.effects_text import contradictions, effect_lines, effect_table
 from confide.effects.averages import AverageEffect
 from tables import people, typed, write
 
@@ -79,6 +81,40 @@ def record(**changed):
     plain = {"unadjusted": 2.0, "unadjusted_low": -1.0, "unadjusted_high": 5.0, "rows": {1: 4, 0: 5}}
     rest = {"clusters": None, "alpha": 0.05, "number_needed_to_treat": None}
     return AverageEffect(**{**told, **plain, **rest, **changed})
+
+
+@pytest.mark.parametrize(
+    ("half", "share", "told"),
+    [
+        (2.0, "33 %", "sharper if it predicts well, and biases it at most"),
+        (2.995, "0 %", "predicts well; here the interval is as wide as from the trial alone. The table biases it at"),
+        (3.005, "0 %", "predicts well; here the interval is as wide as from the trial alone. The table biases it at"),
+        (4.0, "-33 %", "predicts well; here it cost width: the interval is 33 % wider than from the trial alone. The"),
+        (np.inf, "", "sharper if it predicts well, and biases it at most"),
+    ],
+)
+def test_it_says_what_the_large_table_did(half, share, told):
+    """The sentence is on everybody; groups have a column of the table."""
+    first = record(low=2.0 - half, high=2.0 + half)
+    if np.isinf(half):
+        first = record(low=-np.inf, high=np.inf, unadjusted_low=-np.inf, unadjusted_high=np.inf)
+    assert told in " ".join(effect_lines([first, record(group="age = old", low=-9.0, high=9.0)], "t", "y"))
+    screen = Console(width=100)
+    with screen.capture() as shown:
+        screen.print(effect_table([first], "t"))
+    line = next(line for line in shown.get().splitlines() if "everybody" in line)
+    assert line.strip().endswith(share or "∞")
+
+
+def test_help_names_the_control_that_there_is(confide):
+    """Only what answers with a saved model can take that model's."""
+    for command, told in (
+        ("effects", "the first in order."),
+        ("run", "the first in order."),
+        ("predict", "that of the"),
+    ):
+        _, out, _ = confide(command, "--help")
+        assert f"compared with; by default {told}" in " ".join(re.sub("[│|]", " ", out).split())
 
 
 def test_sentences_of_what_is_not_known():
