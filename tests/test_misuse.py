@@ -182,7 +182,7 @@ def test_one_person_in_words():
     ("given", "said"),
     [
         ({"treatment_labels": ["a"]}, "treatment_labels must be a mapping"),
-        ({"outcome_label": None}, "outcome_label must be text, got None"),
+        ({"outcome_label": 5}, "outcome_label must be text, got 5"),
         ({"unit": 5}, "unit must be text, got 5"),
         ({"by": 5}, "by must be a name"),
         ({"study": "study"}, "study must be a Study"),

@@ -217,7 +217,7 @@ def _() -> str:
     bad: list[dict[str, Any]] = [
         *({"control": 5}, {"by": "plac"}, {"by": 5}, {"above": 1, "below": 2}, {"above": 1, "fdr": 5}),
         *({"above": 1, "under": 7}, {"treatment_labels": {7: "x"}}, {"treatment_labels": {0: "x", 1: "x"}}),
-        *({"treatment_labels": ["a"]}, {"treatment_labels": {0: 5}}, {"outcome_label": None}, {"unit": None}),
+        *({"treatment_labels": ["a"]}, {"treatment_labels": {0: 5}}, {"outcome_label": 5}, {"unit": None}),
         *({"study": "study"}, {"study": study(("a", "b"))}, {"methods": ["zzz"]}),
     ]
     with folder():

@@ -267,6 +267,7 @@ class CounterfactualIntervals(Labelled, BaseEstimator):
             self.alpha_ = alpha
             self.carries_ = tuple(study.carries)
             self.assignment_column_ = study.assignment_column
+            self.outcome_column_ = study.outcome_column
             self._keeps_arm_alpha = self.arm_alpha is not None
             self.arm_alpha_ = check_alpha(self.alpha_) / 2 if self.arm_alpha is None else self.arm_alpha
             self.n_features_in_ = getattr(self.encoder_, "n_features_in_", arms[0].n_features_in_)

@@ -4,10 +4,12 @@ import shutil
 import sys
 from pathlib import Path
 
+import numpy as np
+import pyarrow as pa
 import pytest
 
 from confide.cli.main import main
-from tables import covariates, fitted_model, people, write
+from tables import covariates, fitted_model, people, typed, write
 
 
 @pytest.fixture
@@ -17,6 +19,15 @@ def folder(tmp_path, monkeypatch):
     for name, table in (("obs", people(240, 0)), ("trial", people(80, 1)), ("new", covariates(people(30, 2)))):
         write(f"{name}.csv", table)
     return tmp_path
+
+
+@pytest.fixture
+def unfair_trial(folder):
+    """The trial's file, in which the older got the drug."""
+    table = typed(folder / "trial.csv")
+    older = np.nan_to_num(table["age"].to_numpy(), nan=30.0) > 50
+    assigned = pa.array(np.where(older, "drug", "placebo"))
+    write("trial.csv", table.set_column(table.column_names.index("t"), "t", assigned))
 
 
 @pytest.fixture(scope="session")

@@ -118,6 +118,16 @@ def test_a_high_level_has_a_note(confide, monkeypatch, command):
     assert ("Asked for: intervals that hold 10 % of outcomes.\n\n" in out) == (command[0] in ("run", "diagnose"))
 
 
+@pytest.mark.usefixtures("unfair_trial")
+@pytest.mark.parametrize(("out", "noted"), [("out.csv", True), ("-", False)])
+def test_a_trial_without_randomisation_has_a_note_beside_the_summary(confide, out, noted):
+    """Not where the summary itself goes to standard error."""
+    status, said, err = confide("run", *STUDY, *QUICK, "--predict", "new.csv", "--out", out)
+    told = "Treatment in the trial depends on covariates more than chance allows"
+    assert (status, f"note: {told}" in err) == (0, noted)
+    assert " ".join(f"{said if noted else err}".split()).count(told) == 1
+
+
 def test_the_trial_as_new_rows_has_a_note(folder, confide):
     (folder / "link.csv").symlink_to(folder / "trial.csv")
     for new, told in (("new.csv", False), ("link.csv", True)):

@@ -1,13 +1,15 @@
 """`confide effects`: a table, sentences, a file and JSON; errors are one line."""
 
 import json
+import re
 
 import numpy as np
 import pyarrow as pa
 import pytest
+from rich.console import Console
 
 from commands import STUDY
-from confide.cli.effects_text import contradictions, effect_lines
+from confide.cli.effects_text import contradictions, effect_lines, effect_table
 from confide.effects.averages import AverageEffect
 from tables import people, typed, write
 
@@ -81,6 +83,40 @@ def record(**changed):
     return AverageEffect(**{**told, **plain, **rest, **changed})
 
 
+@pytest.mark.parametrize(
+    ("half", "share", "told"),
+    [
+        (2.0, "33 %", "sharper if it predicts well, and biases it at most"),
+        (2.995, "0 %", "predicts well; here the interval is as wide as from the trial alone. The table biases it at"),
+        (3.005, "0 %", "predicts well; here the interval is as wide as from the trial alone. The table biases it at"),
+        (4.0, "-33 %", "predicts well; here it cost width: the interval is 33 % wider than from the trial alone. The"),
+        (np.inf, "", "sharper if it predicts well, and biases it at most"),
+    ],
+)
+def test_it_says_what_the_large_table_did(half, share, told):
+    """The sentence is on everybody; groups have a column of the table."""
+    first = record(low=2.0 - half, high=2.0 + half)
+    if np.isinf(half):
+        first = record(low=-np.inf, high=np.inf, unadjusted_low=-np.inf, unadjusted_high=np.inf)
+    assert told in " ".join(effect_lines([first, record(group="age = old", low=-9.0, high=9.0)], "t", "y"))
+    screen = Console(width=100)
+    with screen.capture() as shown:
+        screen.print(effect_table([first], "t"))
+    line = next(line for line in shown.get().splitlines() if "everybody" in line)
+    assert line.strip().endswith(share or "∞")
+
+
+def test_help_names_the_control_that_there_is(confide):
+    """Only what answers with a saved model can take that model's."""
+    for command, told in (
+        ("effects", "the first in order."),
+        ("run", "the first in order."),
+        ("predict", "that of the"),
+    ):
+        _, out, _ = confide(command, "--help")
+        assert f"compared with; by default {told}" in " ".join(re.sub("[│|]", " ", out).split())
+
+
 def test_sentences_of_what_is_not_known():
     undecided = effect_lines([record()], "t", "y")
     assert undecided[0].endswith(
@@ -93,12 +129,9 @@ def test_sentences_of_what_is_not_known():
     assert lower[0].startswith("On average, t = 1 instead of 0 lowers y by 2 (95 % interval 1 to 3)")
 
 
+@pytest.mark.usefixtures("unfair_trial")
 def test_a_trial_without_randomisation_has_a_note(confide):
     """The sentence is that of `run` and `diagnose`."""
-    table = typed("trial.csv")
-    older = np.nan_to_num(table["age"].to_numpy(), nan=30.0) > 50
-    assigned = pa.array(np.where(older, "drug", "placebo"))
-    write("trial.csv", table.set_column(table.column_names.index("t"), "t", assigned))
     status, out, err = confide(*COMMAND)
     assert (status, "On average" in out) == (0, True)
     note = "Treatment in the trial depends on covariates more than chance allows (p = 0.001, most on age:"

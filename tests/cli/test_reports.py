@@ -41,6 +41,14 @@ def test_run_writes_a_report(folder, confide):
     assert told["report"] == "report.html"
 
 
+@pytest.mark.parametrize(("named", "called"), [([], "y"), (["--outcome-label", "days"], "days")])
+def test_a_saved_model_keeps_the_name_of_the_outcome(folder, confide, named, called):
+    assert confide("run", *STUDY, *QUICK, "--save", "model.confide")[0] == 0
+    assert confide("report", "model.confide", "--predict", "new.csv", *named)[0] == 0
+    page = (folder / "new.html").read_text(encoding="utf-8")
+    assert f"<title>Does placebo instead of drug change {called} for people like these?</title>" in page
+
+
 @pytest.mark.usefixtures("two_methods")
 @pytest.mark.slow
 def test_a_report_on_a_saved_model(folder, confide, model):

@@ -44,16 +44,29 @@ def findings(*records, **more):
 )
 def test_the_verdict(effect, lower_is_better, verdict, tone):
     words = Words("days", lower_is_better=lower_is_better)
-    (found,) = answers(findings(average(effect, effect - 0.5, effect + 0.5)), words)
+    (found,) = answers(findings(average(effect, effect - 0.5, effect + 0.5)), words, refuted=False)
     assert (found.verdict, found.tone) == (verdict, tone)
     assumed = any("assumed that higher is better" in each for each in found.more)
     assert assumed == (tone != "open" and not lower_is_better)
 
 
+@pytest.mark.parametrize(
+    ("effect", "verdict", "tone"),
+    [
+        (2.0, "in doubt: on average higher, which would be better", "doubted"),
+        (-2.0, "in doubt: on average lower, which would be worse", "doubted"),
+        (0.1, "not clear on average", "open"),
+    ],
+)
+def test_the_verdict_of_a_trial_whose_lot_is_refuted(effect, verdict, tone):
+    (found,) = answers(findings(average(effect, effect - 0.5, effect + 0.5)), Words("days"), refuted=True)
+    assert (found.verdict, found.tone) == (verdict, tone)
+
+
 def test_the_sentences_have_names_units_and_what_the_table_adds():
     words = Words("days in hospital", "days", {"1": "the drug", "0": "placebo"}, lower_is_better=True)
     record = average(-2.365, -2.9075, -1.8226)
-    (found,) = answers(findings(record), words)
+    (found,) = answers(findings(record), words, refuted=False)
     assert found.text == (
         "On average, the drug instead of placebo lowers days in hospital by 2.37 days (95 % interval 1.82 to 2.91) "
         "among people like the trial's."
@@ -67,7 +80,7 @@ def test_the_sentences_have_names_units_and_what_the_table_adds():
 
 def test_risks_are_told_in_percentage_points_with_the_number_needed_to_treat():
     record = average(-0.1, -0.15, -0.05, number_needed_to_treat=(10.0, 6.667, 20.0))
-    (found,) = answers(findings(record, binary=True), Words("readmission"))
+    (found,) = answers(findings(record, binary=True), Words("readmission"), refuted=False)
     assert "lowers the risk of readmission by 10.0 percentage points (95 % interval 5.0 to 15.0)" in found.text
     assert found.more[0].startswith("It is assumed that higher is better for the risk of readmission")
     assert found.more[1] == "One fewer readmission for every 10 people treated (6.67 to 20)."
@@ -76,7 +89,7 @@ def test_risks_are_told_in_percentage_points_with_the_number_needed_to_treat():
 def test_too_few_rows_are_said_to_be_so():
     inf = float("inf")
     record = average(1.0, -inf, inf, unadjusted_low=-inf, unadjusted_high=inf)
-    (found,) = answers(findings(record), Words("days"))
+    (found,) = answers(findings(record), Words("days"), refuted=False)
     assert (found.tone, found.more) == ("open", [])
     assert found.text == "The trial has too few rows to tell the average effect of 1 on days."
     assert spans(record) == {"text": "too few rows", "alone": "too few rows"}

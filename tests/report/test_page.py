@@ -55,6 +55,15 @@ def test_it_says_what_the_model_says(tmp_path, model):
     assert "No difference found is not evidence that there is none" in said
 
 
+def test_the_outcome_is_called_as_its_column_was(tmp_path, model):
+    path = tmp_path / "report.html"
+    study = study_of()
+    named = Study(*study, outcome_column="spent").take(np.arange(len(study)))
+    for fitted_on, called in ((CounterfactualIntervals("naive", base="ridge").fit(named), "spent"), (model, "outcome")):
+        write_report(path, fitted_on, new_patients(10))
+        assert f"Does placebo instead of drug change {called} for people like these?" in text_of(path)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("method", "parameters", "promise"),
@@ -148,8 +157,9 @@ def test_it_says_for_whom(tmp_path, monkeypatch):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", InfiniteIntervalWarning)  # some towns are small
         model.fit(study)
-        write_report(path, model, new_patients(10), study=study, methods=[])
-    said = text_of(path).replace("&#39;", "'").replace("&#34;", '"')
+        # A column that is the model's group and the reader's is shown once.
+        write_report(path, model, new_patients(10), study=study, methods=[], by=["town", "age > 50", "age<=50"])
+    said = text_of(path).replace("&#39;", "'").replace("&#34;", '"').replace("&gt;", ">").replace("&lt;", "<")
     assert "70 % intervals are requested; they are computed at α/1.5" in said
     assert f"For whom{model.whom_.people}" in said
     assert model.whom_.assumptions in said
@@ -160,18 +170,26 @@ def test_it_says_for_whom(tmp_path, monkeypatch):
     for town in ("town = North, upper", 'town = the "South"', "town = Öst"):
         assert measured.count(town) == 2
         assert averages.count(town) == 1
+    assert averages.count("age > 50") == averages.count("age <= 50") == 1
 
 
-def test_it_has_the_test_of_randomisation(tmp_path):
+def test_a_refuted_lot_stands_above_the_answer(tmp_path, monkeypatch):
     """A trial whose lot favoured older people, and does not say so."""
+    monkeypatch.setattr("confide.report.evidence.hidden_confounding_test", lambda *_, **__: [])  # it takes its time
     path = tmp_path / "report.html"
     study = study_of()
     old = study.X["age"].fill_null(50.0).to_numpy() > 50
     labels = np.where(study.trial, np.where(old, "drug", "placebo"), study.treatment)
     labels[np.flatnonzero(study.trial)[:20]] = study.treatment[np.flatnonzero(study.trial)[:20]]
-    model = fitted(study=Study(study.X, study.y, labels, study.trial))
-    write_report(path, model, new_patients(10))
-    assert "Treatment in the trial depends on covariates more than chance allows" in text_of(path)
+    unfair = Study(study.X, study.y + 3 * (labels == "drug"), labels, study.trial)
+    write_report(path, fitted(study=unfair), new_patients(10), study=unfair, methods=[], control="placebo")
+    told = "Treatment in the trial depends on covariates more than chance allows"
+    top, verdict, below = text_of(path).partition("In doubt: on average higher, which would be better.")
+    assert verdict
+    assert top.count(told) == below.count(told) == 1
+    assert 'class="verdict better"' not in path.read_text(encoding="utf-8")
+    write_report(path, fitted(), new_patients(10))
+    assert told not in text_of(path)
 
 
 def test_it_says_why_there_is_no_test_of_randomisation(tmp_path):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from contextlib import nullcontext
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -37,6 +36,7 @@ from confide.cli.app import (
     Method,
     Observational,
     OtherAlpha,
+    OtherControl,
     Outcome,
     OutcomeLabel,
     Seed,
@@ -78,6 +78,7 @@ from confide.cli.shared import (
     fitted,
     options_of,
     read_tables,
+    summary_for,
     tell_same_people,
     unfitted,
 )
@@ -170,6 +171,7 @@ def run(
         return
     inputs = observational, trial, predict, whom.file
     _check_asked(predict, out, save, report, participants, page)
+    screen = sys.stderr if answering and out == "-" else sys.stdout
     outputs, folder = (out if answering else None, save, report, participants), writes_folder(dask, out, report)
     check_outputs(*outputs, as_json=as_json, inputs=(*inputs, config), folder=folder)
     check_one_standard_input(*inputs)
@@ -184,8 +186,7 @@ def run(
         page.check_treatments(study.arms)
         model = fitted(study, method, alpha, seed, whom, control=control, **asked)
         model.config_hash_ = analysis
-        with waiting("computing the diagnostics"):
-            summary = model.summary()
+        summary = summary_for(screen, model)
         answered, individuals = None, None
         if predict is not None:
             answered, individuals = write_answers(
@@ -195,14 +196,13 @@ def run(
         if save is not None:
             model.save(save)
         if report is not None and individuals is not None:
-            write_report(report, model, individuals, study, None, seed, replace(page, outcome=outcome_label or outcome))
+            write_report(report, model, individuals, study, None, seed, page)
     if as_json:
         record = {"summary": summary, "arms": model.diagnostics_, "answered": answered, "saved": save, "report": report}
         print_json({**record, "participants": effects, "config_hash": analysis, "peak_memory": peak_memory()})
         return
     from confide.cli.text import asked_line, covariate_line
 
-    screen = sys.stderr if answering and out == "-" else sys.stdout
     typer.echo(f"{covariate_line(model.encoder_.columns_)}\n{asked_line(alpha, side)}\n\n{summary}", file=screen)
     if answered is not None:
         print_answered(answered, out, screen, side)
@@ -219,7 +219,7 @@ def predict(
     out: Annotated[str, typer.Option(help="Output file for the intervals; - is stdout.")] = "-",
     alpha: OtherAlpha = None,
     trust: Trust = None,
-    control: Control = None,
+    control: OtherControl = None,
     sep: Separator = None,
     decimal: Decimal = ".",
     encoding: Encoding = None,
@@ -277,7 +277,7 @@ def report(
     encoding: Encoding = None,
     alpha: OtherAlpha = None,
     trust: Trust = None,
-    control: Control = None,
+    control: OtherControl = None,
     lower_is_better: LowerIsBetter = False,
     outcome_label: OutcomeLabel = None,
     unit: Unit = None,

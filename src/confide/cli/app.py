@@ -73,10 +73,10 @@ ConformityScore = Annotated[
     ),
 ]
 Control = Annotated[
-    str | None,
-    typer.Option(
-        help="Treatment that the others are compared with; by default that of a saved model, else the first in order."
-    ),
+    str | None, typer.Option(help="Treatment that the others are compared with; by default the first in order.")
+]
+OtherControl = Annotated[
+    str | None, typer.Option(help="Treatment that the others are compared with; by default that of the saved model.")
 ]
 Alpha = Annotated[float, typer.Option(help="Miscoverage level: 0.1 for 90 % intervals.")]
 Assignment = Annotated[

@@ -29,13 +29,14 @@ def effect_table(records: list[AverageEffect], treatment: str) -> Group:
     for name in ("rows", "effect", "interval", "trial alone", "narrower by"):
         table.add_column(name, justify="right", no_wrap=True)
     for record in records:
+        narrower = _narrower(record)
         table.add_row(
             escape(record.group),
             f"{record.n:,}",
             "" if isnan(record.effect) else f"{record.effect:.3g}",
             _span(record.low, record.high),
             _span(record.unadjusted_low, record.unadjusted_high),
-            "" if isnan(record.share_of_width) else f"{100 * (1 - record.share_of_width):.0f} %",
+            "" if narrower is None else f"{narrower} %",
         )
     return Group(f"[italic]{title}[/]", table)
 
@@ -57,10 +58,14 @@ def effect_lines(records: list[AverageEffect], treatment: str, outcome: str) -> 
     if any(not isfinite(record.low) for record in records):
         unit = "rows" if first.clusters is None else "clusters"
         lines.append(f"An interval without ends: too few {unit} of a treatment to tell.")
-    lines.append(
-        "It rests on the trial's lot alone. The large table makes it sharper if it predicts well, and biases it at "
-        "most by a part of order 1/n, n the trial's rows."
-    )
+    sharper = "It rests on the trial's lot alone. The large table makes it sharper if it predicts well"
+    bias = "biases it at most by a part of order 1/n, n the trial's rows."
+    narrower = _narrower(first)
+    if narrower is None or narrower > 0:
+        lines.append(f"{sharper}, and {bias}")
+    else:
+        cost = f"it cost width: the interval is {-narrower} % wider than" if narrower else "the interval is as wide as"
+        lines.append(f"{sharper}; here {cost} from the trial alone. The table {bias}")
     if len(records) > 1:
         lines.append("Intervals of groups hold one by one: of many, some miss by chance.")
     return lines
@@ -75,6 +80,12 @@ def contradictions(records: list[AverageEffect]) -> list[str]:
         for record in records
         if record.low > record.unadjusted_high or record.high < record.unadjusted_low
     ]
+
+
+def _narrower(record: AverageEffect) -> int | None:
+    """Return by how many percent the interval is narrower than from the trial alone; None if one has no ends."""
+    share = record.share_of_width
+    return round(100 * (1 - share)) if isfinite(share) else None
 
 
 def _span(low: float, high: float) -> str:

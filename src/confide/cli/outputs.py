@@ -99,8 +99,7 @@ def write_report(
     from confide.predict.answer import label_of
     from confide.report import Choice, Evidence, Findings, Words, measured_methods, write_page
 
-    words = Words(page.outcome or "outcome", page.unit or "", page.names, page.lower_is_better)
-    words.check(model)
+    words = Words.of(model, page.outcome, page.unit or "", page.names, lower_is_better=page.lower_is_better)
     choice = None
     if page.above is not None or page.below is not None:
         under = None if page.under is None else label_of(model, page.under)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import sys
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -310,6 +311,17 @@ def fitted(
         model = unfitted(method, alpha, seed, whom, **parameters)
         model.set_params(control=_label(control, study))
         return model.fit(study)
+
+
+def summary_for(screen: Any, model: CounterfactualIntervals) -> str:
+    """Return the model's summary; a refuted lot is said in a note too, unless both go to standard error."""
+    from confide.diagnostics.advice import on_refuted_lot
+
+    with waiting("computing the diagnostics"):
+        summary = model.summary()
+    for text in on_refuted_lot(model.randomisation_) if screen is not sys.stderr else ():
+        typer.echo(f"note: {text}", err=True)
+    return summary
 
 
 def check_parameters(model: CounterfactualIntervals, whom: ForWhom) -> None:

@@ -127,6 +127,7 @@ def stack(
         np.arange(sources.rows) >= before,
         target=_read_target(target, covariates),
         assignment_column=marks.get("assignment"),
+        outcome_column=roles[1],
         beyond=None
         if sources.scan is None
         else Beyond.of(

@@ -49,6 +49,8 @@ class Study:
         Covariates of the people that one asks about; None: people like the trial's.
     assignment_column : str or None
         The name that ``assignment`` had in a table. New rows may have columns of that name, "_" and a treatment.
+    outcome_column : str or None
+        The name that the outcome had in a table.
     beyond : Beyond or None
         What is known of further observational rows, if the study has a sample of a large table (`LargeTable`).
     """
@@ -61,6 +63,7 @@ class Study:
     cluster: NDArray[np.intp] | None
     target: Any
     assignment_column: str | None
+    outcome_column: str | None
     beyond: Beyond | None
 
     def __init__(
@@ -74,6 +77,7 @@ class Study:
         cluster: Labels = None,
         target: Table | str | None = None,
         assignment_column: str | None = None,
+        outcome_column: str | None = None,
         beyond: Beyond | None = None,
     ) -> None:
         X = read_frame(X).to_native() if is_frame(X) else read_array(X)
@@ -90,6 +94,7 @@ class Study:
         values["cluster"] = None if cluster is None else _clusters(cluster, trial)
         values["target"] = _target(target, trial)
         values["assignment_column"] = assignment_column
+        values["outcome_column"] = outcome_column
         values["beyond"] = beyond
         for name, value in values.items():
             object.__setattr__(self, name, value)
@@ -128,6 +133,7 @@ class Study:
             cluster=None if self.cluster is None else self.cluster[rows],
             target=self.target,
             assignment_column=self.assignment_column,
+            outcome_column=self.outcome_column,
             beyond=self.beyond,
         )
 

@@ -277,6 +277,11 @@ def on_randomisation(found: Randomisation | None, whom: Whom) -> list[str]:
                 "balance, or `confide diagnose`."
             )
         ]
+    return on_refuted_lot(found)
+
+
+def on_refuted_lot(found: Randomisation | None) -> list[str]:
+    """Return that the trial's lot is refuted, if the test of randomisation says so."""
     if found is None or found.p_value > UNBALANCED:
         return []
     return [

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from markupsafe import Markup
 
-from confide.diagnostics.advice import advised, described_effect, on_target
+from confide.diagnostics.advice import advised, described_effect, on_refuted_lot, on_target
 from confide.diagnostics.confounding_test import FEW_ROWS, LEAST_P_VALUE, REJECTION_LEVEL
 from confide.diagnostics.covariate_balance import CUSTOMARY
 from confide.diagnostics.flow import ANSWERED, CALIBRATING, FITTING, READ, SAMPLED, UNUSED
@@ -68,6 +68,7 @@ def contents(
     # Only the difference of two arms has ends that are differences of values.
     discrete_effects = values is not None and model.effect_.arms_at_level() is not None
     arm_alpha = float(model.arm_alpha_) if model._keeps_arm_alpha else None
+    refuted = on_refuted_lot(model.randomisation_)
     shared = {"alpha": float(model.alpha_), "rows": rows}
     data = {
         **numbers,
@@ -97,7 +98,7 @@ def contents(
         "advice": advised(
             arms, model.effect_.shortages(), model.randomisation_, model.whom_, tested=evidence is not None
         ),
-        "answers": answers(findings, words),
+        "answers": answers(findings, words, refuted=bool(refuted)),
         "arm_alpha": arm_alpha,
         "arms": arms,
         "by_group": _by_group(evidence, model.method_),
@@ -131,6 +132,7 @@ def contents(
         "question": question(findings, words),
         "randomisation": model.randomisation_,
         "reason": reason,
+        "refuted": refuted,
         "seed": next(iter(model.arms_.values())).random_state,  # that of the fit, also if the model's was None
         "spans": spans,
         "sides": sides(individuals.counted, findings, words),

@@ -149,12 +149,13 @@ class Findings:
 def _averages(
     model: CounterfactualIntervals, study: Study, pair: tuple[Label, Label], columns: Sequence[Any]
 ) -> list[AverageEffect]:
-    """Return the average effect over everybody, and by the groups of each of these columns."""
+    """Return the average effect over everybody, and by the groups of each of these columns; each group once."""
     treated, control = pair
-    found = average_effect(model, study, treated, control)
-    for each in columns:
-        found += average_effect(model, study, treated, control, each)[1:]
-    return found
+    found: dict[str, AverageEffect] = {}
+    for each in (None, *columns):
+        for record in average_effect(model, study, treated, control, each):
+            found.setdefault(record.group, record)
+    return list(found.values())
 
 
 def _selections(

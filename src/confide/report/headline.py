@@ -50,8 +50,8 @@ class Answer:
     ----------
     verdict : str
         In a few words.
-    tone : {"better", "worse", "open"}
-        For whom it speaks.
+    tone : {"better", "worse", "open", "doubted"}
+        For whom it speaks; doubted if the trial's lot is refuted.
     text : str
         In a sentence.
     more : list of str
@@ -87,12 +87,17 @@ def sides(counted: Answered, findings: Findings, words: Words) -> list[Side]:
     return found
 
 
-def answers(findings: Findings, words: Words) -> list[Answer]:
-    """Return the answer on each pair's average effect; empty if there is none."""
-    return [_answer(pair, records, findings, words) for pair, records in findings.averages.items()]
+def answers(findings: Findings, words: Words, *, refuted: bool) -> list[Answer]:
+    """Return the answer on each pair's average effect; empty if there is none.
+
+    ``refuted``: the test of randomisation refutes the trial's lot, on which the answers rest.
+    """
+    return [_answer(pair, records, findings, words, refuted=refuted) for pair, records in findings.averages.items()]
 
 
-def _answer(pair: tuple[Label, Label], records: list[AverageEffect], findings: Findings, words: Words) -> Answer:
+def _answer(
+    pair: tuple[Label, Label], records: list[AverageEffect], findings: Findings, words: Words, *, refuted: bool
+) -> Answer:
     treated, control = (words.treatment(label) for label in pair)
     first = records[0]
     outcome = f"the risk of {words.outcome}" if findings.binary else words.outcome
@@ -100,7 +105,7 @@ def _answer(pair: tuple[Label, Label], records: list[AverageEffect], findings: F
     text = average_in_words(
         first, treated=treated, control=control, outcome=outcome, unit=unit, scale=scale, minus=MINUS, as_wide=True
     )
-    verdict, tone = _verdict(first, words, treated if len(findings.pairs) > 1 else "")
+    verdict, tone = _verdict(first, words, treated if len(findings.pairs) > 1 else "", refuted=refuted)
     more = [*_needed(first, words), *_sharper(first, f" {unit}" if unit else "", scale), *_by_group(records)]
     if tone != "open" and not words.lower_is_better:
         other = "if lower is, make the page with --lower-is-better"
@@ -108,17 +113,17 @@ def _answer(pair: tuple[Label, Label], records: list[AverageEffect], findings: F
     return Answer(verdict, tone, text, more)
 
 
-def _verdict(record: AverageEffect, words: Words, treated: str) -> tuple[str, str]:
+def _verdict(record: AverageEffect, words: Words, treated: str, *, refuted: bool) -> tuple[str, str]:
     """Return the answer in a few words, and for whom it speaks; a name if several treatments are asked about."""
     which = f"{treated}: " if treated else ""
     if not isfinite(record.low) or record.low <= 0 <= record.high:
         return f"{which}not clear on average", "open"
     good = (record.effect > 0) != words.lower_is_better
     direction = "higher" if record.effect > 0 else "lower"
-    return (
-        f"{which}yes, on average {direction}, which is {'better' if good else 'worse'}",
-        "better" if good else "worse",
-    )
+    tone = "better" if good else "worse"
+    if refuted:
+        return f"{which}in doubt: on average {direction}, which would be {tone}", "doubted"
+    return f"{which}yes, on average {direction}, which is {tone}", tone
 
 
 def _needed(record: AverageEffect, words: Words) -> list[str]:

@@ -65,7 +65,7 @@ def write_report(
     study: Study | None = None,
     control: Label | None = None,
     lower_is_better: bool = False,
-    outcome_label: str = "outcome",
+    outcome_label: str | None = None,
     unit: str = "",
     treatment_labels: Mapping[Any, str] | None = None,
     by: str | Sequence[str] = (),
@@ -98,8 +98,10 @@ def write_report(
         Treatment that the others are compared with; None: the model's own.
     lower_is_better : bool, default False
         Whether a smaller outcome is better. It decides who benefits and who is harmed.
-    outcome_label, unit : str
-        What the outcome is called, and its unit.
+    outcome_label : str, default None
+        What the outcome is called; None: as the column that the model was fitted on.
+    unit : str
+        Its unit.
     treatment_labels : mapping, default None
         What treatments are called, by label.
     by : str or sequence of str
@@ -129,8 +131,7 @@ def write_report(
     if treatment_labels is not None and not isinstance(treatment_labels, Mapping):
         raise ValueError(f"treatment_labels must be a mapping such as {{1: 'drug'}}, got {treatment_labels!r}.")
     named = {str(label): name for label, name in (treatment_labels or {}).items()}
-    words = Words(outcome_label, unit, named, lower_is_better)
-    words.check(model)
+    words = Words.of(model, outcome_label, unit, named, lower_is_better=lower_is_better)
     columns = names_in("by", by)
     choice = None if above is None and below is None else Choice(above, below, fdr, under)
     individuals = Individuals.of_table(model, X_new, control)

@@ -35,6 +35,21 @@ class Words:
     treatments: Mapping[str, str] = field(default_factory=dict)
     lower_is_better: bool = False
 
+    @classmethod
+    def of(
+        cls,
+        model: CounterfactualIntervals,
+        outcome: str | None,
+        unit: str,
+        treatments: Mapping[str, str],
+        *,
+        lower_is_better: bool,
+    ) -> Words:
+        """Return checked names; an outcome without one is called as its column was when the model was fitted."""
+        words = cls(outcome or model.outcome_column_ or cls.outcome, unit, treatments, lower_is_better)
+        words.check(model)
+        return words
+
     def check(self, model: CounterfactualIntervals) -> None:
         """Raise if a name is no text, there are names for treatments that the model does not have, or two alike."""
         for what, name in (("outcome_label", self.outcome), ("unit", self.unit), *self.treatments.items()):
