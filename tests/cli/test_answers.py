@@ -295,7 +295,7 @@ def test_warnings_are_notes_each_once(confide, model):
     assert status == 0
     assert err.count("note: ") == 1
     assert "new rows look unlike the trial's" in err
-    assert "or fit with a target (target=, --target)." in err
+    assert "fit with a target (target=, --target), or leave out a column" in err
     assert "age" in err
 
 
