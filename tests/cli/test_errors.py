@@ -91,7 +91,7 @@ BAD = {
     "missing option": (None, ["run", "--trial", "trial.csv"], "Missing option '--observational'"),
     "alpha": (None, [*RUN, "--alpha", "1.5"], "1.5"),
     "alpha as text": (None, [*RUN, "--alpha", "ten"], "Invalid value for '--alpha'"),
-    "alpha in per cent": (None, [*RUN, "--alpha", "90%"], "as a number. For 90 % intervals give 0.1."),
+    "alpha in per cent": (None, [*RUN, "--alpha", "90%"], ("'--alpha': ", ". For 90 % intervals give 0.1.")),
     "alpha in per cent, as a number": (None, [*RUN, "--alpha", "90"], "got 90.0. For 90 % intervals give 0.1."),
     "rate of false picks": (
         None,
@@ -101,7 +101,7 @@ BAD = {
     "rate of false picks in per cent": (
         None,
         [*RUN, "--report", "r.html", "--above", "3", "--fdr", "10%"],
-        "as a number. For at most 10 % false picks give 0.1.",
+        ("'--fdr': ", ". For at most 10 % false picks give 0.1."),
     ),
     "participants in clusters": (
         None,
