@@ -63,4 +63,4 @@ def _amiss(path: str, what: str, error: Exception) -> ValueError:
             f"{path} is not written in {encoding}. Save it as UTF-8, or give its encoding: --encoding latin-1."
         )
     kind = EXTENSIONS.get(Path(path.lower().removesuffix(".gz")).suffix, "csv" if path == STANDARD else "parquet")
-    return ValueError(f"{path} cannot be {what} as {kind}: {str(error).rstrip('.')}.")
+    return ValueError(f"{path} cannot be {what} as {kind}: {str(error).strip().rstrip('.')}.")
