@@ -93,11 +93,6 @@ def misuses():
     yield node("ConstructorFromReduceNode", **naive, content=listed()), "confide.methods.naive.Naive as a Constr"
     yield node("ListNode", **naive, content=[]), "Naive as a ListNode"
     yield node("TypeNode", **naive), "Naive as a TypeNode"
-    calls = listed(node("NdArrayNode", "numpy", "ndarray", type="json", content=[], shape=listed(text(0))))
-    yield (
-        node("ConstructorFromReduceNode", "confide.models.preprocessing", "_continuous", content=calls),
-        "_continuous as a",
-    )
     endless = node("ConstructorFromReduceNode", "fractions", "Fraction", content=listed(text("1e999999999")))
     yield endless, "not made of digits"
     yield node("ObjectNode", "fractions", "Fraction", content=mapped()), "Fraction as a ObjectNode"

@@ -58,6 +58,7 @@ OBJECTS = {
     "confide.models.preprocessing.Learner",
     "confide.models.preprocessing.SeenColumns",
     "confide.models.preprocessing.Splines",  # makes its splines by scipy's constructor, which checks them
+    "confide.models.preprocessing.SplinesOfContinuous",
     "confide.models.prognosis.Prognosis",
     "confide.models.refits.Refits",
     "confide.models.ridge.BlockRidge",
@@ -86,8 +87,6 @@ OBJECTS = {
     # A tree of gradient boosting: scikit-learn follows its indices unchecked, so `check_trees` checks them.
     TREE,
 }
-# Named but never called while loading: it chooses the columns for splines when a model is fitted.
-FUNCTIONS = {"confide.models.preprocessing._continuous"}
 # Made by calling their constructor: exact levels from digits ("1e999999999" would never end), and range(1, 6).
 FRACTION = "fractions.Fraction"
 CALLED = {FRACTION, "builtins.range"}
@@ -96,7 +95,6 @@ DIGITS = re.compile(r'"?-?\d{1,999}(/\d{1,999})?"?')
 # The one way in which a file may use each name.
 REVIEWED = {
     **dict.fromkeys(OBJECTS, "ObjectNode"),
-    **dict.fromkeys(FUNCTIONS, "FunctionNode"),
     **dict.fromkeys(CALLED, "ConstructorFromReduceNode"),
 }
 

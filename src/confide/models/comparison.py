@@ -28,6 +28,8 @@ PARTS = {5_000: FOLDS, 20_000: 3, 40_000: 2}
 COMPARISON_ROWS = 20_000
 # Of more rows than that, candidates learn from as many, but from no more than half, or from this share if it is more.
 LEARNING_SHARE = 0.2
+# Rows held out whose answers are asked for at a time.
+BLOCK = 4096
 # After so many rows held out a candidate is dropped whose loss exceeds the least one by so many standard errors.
 ENOUGH_ROWS = 100
 CLEAR = 4.0
@@ -80,11 +82,11 @@ def compare(candidates: Mapping[str, Any], rows: Rows, splits: Iterable[Split], 
     lost: dict[str, Floats] = {name: np.empty(0) for name in candidates}
     left, models = list(candidates), {}
     for number, (learn, held_out) in enumerate(splits):
-        learning, others = rows[learn], rows[held_out]
+        learning = rows[learn]
         for name in left:
-            models[name], given = answered(candidates[name], learning, others, ask)
+            models[name], given = _answered(candidates[name], learning, rows.X, held_out, ask)
             answers[name].append(given)
-            lost[name] = np.concatenate([lost[name], losses(given, others.y)])
+            lost[name] = np.concatenate([lost[name], losses(given, rows.y[held_out])])
         weight = _weights(rows, np.concatenate([held for _, held in splits[: number + 1]]))
         left = _not_behind({name: lost[name] for name in left}, weight)
     places = np.concatenate([held for _, held in splits])
@@ -98,12 +100,13 @@ def compare(candidates: Mapping[str, Any], rows: Rows, splits: Iterable[Split], 
     return Comparison(errors, best, places, np.concatenate(answers[best]), models[best])
 
 
-def answered(candidate: Any, learning: Rows, others: Rows, ask: Ask) -> tuple[Any, Floats]:
-    """Return a clone of the candidate fitted on some rows, and its answers for others."""
+def _answered(candidate: Any, learning: Rows, X: Any, held_out: Places, ask: Ask) -> tuple[Any, Floats]:
+    """Return a clone of the candidate fitted on some rows, and its answers for others, which are copied in blocks."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # a perceptron stops at its number of passes
         model = fitted(clone(candidate), learning)
-        return model, ask(model, others.X)
+        blocks = [held_out[start : start + BLOCK] for start in range(0, len(held_out), BLOCK)]
+        return model, np.concatenate([ask(model, X[block]) for block in blocks])
 
 
 def _weights(rows: Rows, places: Places) -> Floats:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from scipy.interpolate import BSpline
 from sklearn.base import BaseEstimator, TransformerMixin, clone
-from sklearn.compose import ColumnTransformer
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import SplineTransformer, StandardScaler
@@ -74,8 +73,7 @@ def linear() -> Learner:
 
 def ridge_on_splines() -> Learner:
     """Return ridge regression on cubic splines of the continuous columns and on the others as they are."""
-    columns, splines, _ = _splines()
-    return Learner.of(BlockRidge(columns, splines))
+    return Learner.of(BlockRidge(SeenColumns(), SplinesOfContinuous()))
 
 
 def settled_ridge(model: BlockRidge) -> Learner:
@@ -86,14 +84,8 @@ def settled_ridge(model: BlockRidge) -> Learner:
 
 def logistic_on_splines(C: float = 0.1) -> Learner:
     """Return logistic regression on cubic splines of the continuous columns and on the others as they are."""
-    return Learner.of(*_splines(), LogisticRegression(C=C, max_iter=1000))
-
-
-def _splines() -> list[Any]:
-    """Return the steps from columns to scaled splines of the continuous ones."""
-    splines = Splines(knots="quantile", extrapolation="linear")
-    columns = ColumnTransformer([("splines", splines, _continuous)], remainder="passthrough")
-    return [SeenColumns(), columns, StandardScaler()]
+    model = LogisticRegression(C=C, max_iter=1000)
+    return Learner.of(SeenColumns(), SplinesOfContinuous(), StandardScaler(), model)
 
 
 class Splines(SplineTransformer):
@@ -108,6 +100,31 @@ class Splines(SplineTransformer):
     def __setstate__(self, state: dict[str, Any]) -> None:
         bsplines = {"bsplines_": [BSpline(*each) for each in state["bsplines_"]]} if "bsplines_" in state else {}
         super().__setstate__({**state, **bsplines})
+
+
+class SplinesOfContinuous(TransformerMixin, BaseEstimator):
+    """Cubic splines of the continuous columns, then the other columns as they are.
+
+    A column is continuous if it has enough distinct quantiles over the training rows.
+    """
+
+    def fit(self, X: Table, y: ArrayLike | None = None) -> SplinesOfContinuous:  # noqa: ARG002
+        """Learn which columns are continuous, and their knots, without computing the splines of any row."""
+        rows = _floats(X)
+        self.continuous_ = np.array(_continuous(rows), dtype=np.intp)
+        self.others_ = np.delete(np.arange(rows.shape[1]), self.continuous_)
+        self.splines_ = None
+        if len(self.continuous_):
+            self.splines_ = Splines(knots="quantile", extrapolation="linear").fit(rows[:, self.continuous_])
+        return self
+
+    def transform(self, X: Table) -> NDArray[Any]:
+        """Return the splines, then the other columns."""
+        rows = _floats(X)
+        if self.splines_ is None:
+            return rows
+        splines = self.splines_.transform(rows[:, self.continuous_])
+        return np.concatenate([splines, rows[:, self.others_]], axis=1)
 
 
 class SeenColumns(TransformerMixin, BaseEstimator):
@@ -150,11 +167,11 @@ class SeenColumns(TransformerMixin, BaseEstimator):
 
     def _learn_medians(self, X: NDArray[Any], gaps: NDArray[np.bool_], varies: NDArray[np.bool_]) -> None:
         """Set the medians of columns that vary."""
-        if len(X) > MEDIAN_ROWS:
-            X = X[np.random.default_rng(0).permutation(len(X))[:MEDIAN_ROWS]]
-        self.medians_[varies & ~gaps] = np.median(X[:, varies & ~gaps], axis=0)
-        for column in np.flatnonzero(varies & gaps):
-            known = X[~np.isnan(X[:, column]), column]
+        many = len(X) > MEDIAN_ROWS
+        some = np.random.default_rng(0).permutation(len(X))[:MEDIAN_ROWS] if many else slice(None)
+        for column in np.flatnonzero(varies):  # one at a time: no copy of all
+            values = X[some, column]
+            known = values[~np.isnan(values)] if gaps[column] else values
             self.medians_[column] = np.median(known) if len(known) else 0.0
 
     def fit_transform(self, X: Table, y: ArrayLike | None = None, **_: Any) -> NDArray[Any]:  # noqa: ARG002

@@ -12,14 +12,14 @@ from sklearn.utils.validation import check_is_fitted
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from confide.typing import Floats, Table
+    from confide.typing import Floats, Places, Table
 
 # Rows whose features are in memory at a time.
-BLOCK = 4096
+BLOCK = 1024
 # Features are learnt from at most this many rows, drawn at random, and as many rows are left out one at a time.
 SAMPLE = 20_000
 # The features of rows with at most so many values are kept, and not computed twice.
-KEPT_SIZE = 2**20
+KEPT_SIZE = 2**18
 # Among these penalties the one with the least error is taken.
 PENALTIES = np.logspace(-2, 4, 13)
 # 1 - h of a row is at least this, in errors of rows left out.
@@ -56,10 +56,11 @@ class BlockRidge(RegressorMixin, BaseEstimator):
         """Fit with the rows' weights, if given."""
         X, y = np.asarray(X), np.asarray(y, dtype=np.float64)
         weight = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
-        places = np.arange(len(y)) if len(y) <= SAMPLE else np.random.default_rng(0).permutation(len(y))[:SAMPLE]
-        some = X if len(places) == len(y) else X[places]
+        some = None if len(y) <= SAMPLE else np.random.default_rng(0).permutation(len(y))[:SAMPLE]
         self.columns_ = clone(self.columns).fit(X)
-        self.features_ = None if self.features is None else clone(self.features).fit(self.columns_.transform(some))
+        self.features_ = None
+        if self.features is not None:
+            self.features_ = clone(self.features).fit(self._columns_of(X, some))
         blocks: Any = list(self._blocks(X, y, weight)) if X.size <= KEPT_SIZE else self._blocks(X, y, weight)
         self._add_up(blocks, y, weight)
         values, vectors = linalg.eigh(self._products, check_finite=False)
@@ -68,7 +69,7 @@ class BlockRidge(RegressorMixin, BaseEstimator):
         errors = np.zeros(len(PENALTIES))
         shrunk = 1 / (values + PENALTIES[:, None])
         if X.size > KEPT_SIZE:
-            blocks = self._blocks(some, y[places], weight[places])
+            blocks = self._blocks(X, y, weight, some=some)
         for features, outcome, each in blocks:
             share = each / weight.sum()
             turned = (features - self.mean_) / self.scale_ @ vectors
@@ -104,13 +105,25 @@ class BlockRidge(RegressorMixin, BaseEstimator):
         self._products = (products - np.outer(weighed, weighed) / weights) / np.outer(self.scale_, self.scale_)
         self._with_outcome = with_outcome / self.scale_
 
-    def _blocks(self, X: Any, *vectors: Floats) -> Iterator[tuple[Floats, ...]]:
-        """Yield the features of blocks of rows, and the vectors of the same rows."""
-        for start in range(0, len(X), BLOCK):
-            rows = slice(start, start + BLOCK)
+    def _blocks(self, X: Any, *vectors: Floats, some: Places | None = None) -> Iterator[tuple[Floats, ...]]:
+        """Yield the features of blocks of rows, all or some, and the vectors of the same rows."""
+        for rows in _parts(X, some):
             columns = self.columns_.transform(X[rows])
             features = columns if self.features_ is None else self.features_.transform(columns)
             yield np.asarray(features, dtype=np.float64), *(vector[rows] for vector in vectors)
+
+    def _columns_of(self, X: Any, some: Places | None) -> Any:
+        """Return the columns of all or some rows as one matrix, with no copy of the rows beside it."""
+        if some is None:
+            return self.columns_.transform(X)
+        columns, filled = np.empty((0, 0)), 0
+        for rows in _parts(X, some):
+            block = self.columns_.transform(X[rows])
+            if not filled:
+                columns = np.empty((len(some), block.shape[1]), dtype=block.dtype)
+            columns[filled : filled + len(block)] = block
+            filled += len(block)
+        return columns
 
     def predict(self, X: Table) -> Floats:
         """Return predictions."""
@@ -122,6 +135,13 @@ class BlockRidge(RegressorMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         return tags
+
+
+def _parts(X: Any, some: Places | None) -> Iterator[Any]:
+    """Yield what selects blocks of rows: of all, or of some by their places."""
+    for start in range(0, len(X) if some is None else len(some), BLOCK):
+        rows = slice(start, start + BLOCK)
+        yield rows if some is None else some[rows]
 
 
 def _scale(variance: Floats, mean: Floats, rows: int) -> Floats:

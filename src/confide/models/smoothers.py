@@ -46,7 +46,7 @@ from sklearn.preprocessing import (
 
 from confide.base.threads import threads_for
 from confide.data.encoding import dense
-from confide.models.preprocessing import Learner, SeenColumns, Splines
+from confide.models.preprocessing import Learner, SeenColumns, Splines, SplinesOfContinuous
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -71,6 +71,7 @@ LABEL_FREE = {
     SimpleImputer,
     SplineTransformer,
     Splines,
+    SplinesOfContinuous,
     StandardScaler,
 }
 # One step after the other, and nothing else.
