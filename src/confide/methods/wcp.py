@@ -82,7 +82,7 @@ class WCP(Weighted):
         if arm.population is None:
             everyone, default = join(self._trial_covariates(arm)), _logistic_contrast()
         else:
-            everyone, default = np.concatenate([join(_fit_rows_of_other_arms(arm)), mine]), PropensityRatio()
+            everyone, default = _below(_fit_rows_of_other_arms(arm), mine), PropensityRatio()
         ratio = default if self.ratio is None else check_ratio(self.ratio)
         if weighs_outcome(ratio):
             raise ValueError(f"wcp weighs by covariates only: the ratio needs on='x', got {ratio!r}.")
@@ -111,6 +111,14 @@ def _fit_rows_of_other_arms(arm: Arm) -> Floats:
         share, _ = arm.shares
         others = others[split_places(len(others), share, arm.split_seed)[0]]  # only these are encoded
     return np.asarray(others, dtype=np.float64)
+
+
+def _below(others: Floats, mine: Floats) -> Floats:
+    """Return the covariates of other arms, then joined rows, in one matrix without a copy between."""
+    everyone = np.empty((len(others) + len(mine), mine.shape[1]))
+    everyone[: len(others), :-1], everyone[: len(others), -1] = others, np.nan
+    everyone[len(others) :] = mine
+    return everyone
 
 
 def _logistic_contrast() -> ClassifierRatio:
