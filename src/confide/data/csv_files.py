@@ -35,17 +35,19 @@ class Dialect:
     Attributes
     ----------
     separator : str or None
-        The character between fields; None: comma, semicolon, tab or bar, whichever the header has. Where there is no
-        header to look at, None is a comma, or a semicolon if the decimal point is a comma.
+        The character between fields; None: comma, semicolon, tab or bar, whichever the header has.
     decimal : "." or ","
         The decimal point. With a comma, points between groups of three digits are left out.
     encoding : str or None
         The text's encoding; None: UTF-8, or, of a file that is read, UTF-16 if it begins with that byte order mark.
+    recognised : str or None
+        The separator that the header of a file has shown. It may be the decimal point too: numbers are then in quotes.
     """
 
     separator: str | None = None
     decimal: str = "."
     encoding: str | None = None
+    recognised: str | None = None
 
     def __post_init__(self) -> None:
         if self.separator is not None and (len(self.separator) != 1 or self.separator in '"\r\n'):
@@ -64,8 +66,8 @@ class Dialect:
 
     @property
     def sign(self) -> str:
-        """The character between fields where no header shows it."""
-        return self.separator or (";" if self.decimal == "," else ",")
+        """The character between fields; unless given or recognised, a comma, or a semicolon beside decimal commas."""
+        return self.separator or self.recognised or (";" if self.decimal == "," else ",")
 
     def holding(self, texts: Iterable[str]) -> Dialect:
         """Return this format, but in UTF-8 if its encoding does not have some sign of the texts."""
@@ -99,18 +101,17 @@ def csv_parts(path: str, file: Any, stack: ExitStack, dialect: Dialect) -> Parts
         file = io.BufferedReader(io.BytesIO(file.read().decode(encoding).encode()))
     head: list[bytes] = []
     names: list[str] = []
-    separator = dialect.sign
+    seen = dialect
     while not names and (line := _line(file)):
         head.append(line)
         text = b"".join(head).decode("utf-8-sig")
-        separator = dialect.separator or _separator(text) or dialect.sign
-        fields = list(csv.reader(io.StringIO(text, newline=""), delimiter=separator))
+        seen = dialect if dialect.separator else replace(dialect, recognised=_separator(text))
+        fields = list(csv.reader(io.StringIO(text, newline=""), delimiter=seen.sign))
         quoted = text.count('"') % 2  # a name may have a line break in quotes
         names = [] if quoted else next(filter(None, fields), [])
     if not names:
         raise csv.Error("there is no header with column names.")
     schema = pa.schema([(name, pa.string()) for name in names])
-    seen = replace(dialect, separator=separator)
     rest = _rest(path, file, b"".join(head), encoded=encoding is not None)
     if rest is None:
         return schema, iter(()), seen
@@ -119,7 +120,7 @@ def csv_parts(path: str, file: Any, stack: ExitStack, dialect: Dialect) -> Parts
         read_options=pa_csv.ReadOptions(column_names=names, block_size=READ_BYTES),
         # An empty line is the missing value of a single column, and nothing beside several.
         parse_options=pa_csv.ParseOptions(
-            delimiter=separator, newlines_in_values=True, ignore_empty_lines=len(names) > 1
+            delimiter=seen.sign, newlines_in_values=True, ignore_empty_lines=len(names) > 1
         ),
         convert_options=pa_csv.ConvertOptions(column_types=schema),
     )

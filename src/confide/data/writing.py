@@ -59,7 +59,7 @@ def writing(path: str, schema: pa.Schema, dialect: Dialect = PLAIN) -> Iterator[
 
 
 class CsvSink:
-    """A CSV file in a format: a field is quoted where it must be, and empty where it is missing.
+    """A CSV file in a format: a field is quoted where it must be, and empty where it is missing or NaN.
 
     Dates and times are as short as their values allow: a column of whole days has no times, one of whole seconds no
     fractions. This is decided by the rows that are written together, and never gets shorter again further down.
@@ -161,6 +161,8 @@ def _fields(column: pa.Array, dialect: Dialect) -> pa.Array:
     """Return the values as the fields of a CSV file."""
     fields = column.cast(TEXT)
     numeric = kinds.is_number(column.type)
+    if pa.types.is_floating(column.type):
+        fields = pc.if_else(pc.equal(fields, "nan"), pa.scalar(None, TEXT), fields)
     if numeric and dialect.decimal != ".":
         fields = pc.replace_substring(fields, ".", dialect.decimal)
     if numeric and dialect.sign in USUAL - {dialect.decimal}:
