@@ -116,12 +116,14 @@ def ran(asked: Sequence[str], status: int) -> Ran:
     return done
 
 
-def read_answers(path: str = "out.csv") -> Answers:
-    """Return the intervals of a CSV file that a command has written."""
-    with Path(path).open(encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file))
+def read_answers(path: str = "out.csv", encoding: str = "utf-8") -> Answers:
+    """Return the intervals of a CSV file that a command has written, in whatever format its input had."""
+    with Path(path).open(encoding=encoding, newline="") as file:
+        separator = max(",;\t|", key=file.readline().count)
+        file.seek(0)
+        rows = list(csv.DictReader(file, delimiter=separator))
     names = [name for name in rows[0] if name.startswith(("y_", "effect_"))]
-    return {name: np.array([float(row[name]) for row in rows]) for name in names}
+    return {name: np.array([float(row[name].replace(",", ".")) for row in rows]) for name in names}
 
 
 @cache
@@ -152,7 +154,8 @@ def same(given: Mapping[str, bytes], *options: str, names: Mapping[str, str] | N
     """Break unless the command answers files as it answers the clean ones."""
     with folder(given):
         done = ran(words(*options), 0)
-        check_same(read_answers(), names=names)
+        encoding = options[options.index("--encoding") + 1] if "--encoding" in options else "utf-8"
+        check_same(read_answers(encoding=encoding), names=names)
     return done
 
 

@@ -53,9 +53,11 @@ Categories = Annotated[
 ]
 Separator = Annotated[
     str | None,
-    typer.Option("--sep", help="Separator of CSV files; by default recognised from their first line."),
+    typer.Option(
+        "--sep", help="Separator of CSV files, read and written; by default recognised from their first line."
+    ),
 ]
-Decimal = Annotated[str, typer.Option(help="Decimal point of CSV files: . or ,")]
+Decimal = Annotated[str, typer.Option(help="Decimal point of CSV files, read and written: . or ,")]
 Encoding = Annotated[str | None, typer.Option(help="Encoding of CSV files, such as latin-1; by default UTF-8.")]
 Covariates = Annotated[
     str | None, typer.Option(help="Columns that are covariates, such as age,sex; by default all that both tables have.")

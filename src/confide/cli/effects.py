@@ -35,6 +35,7 @@ from confide.cli.console import check_one_standard_input, check_outputs, notes, 
 from confide.cli.shared import ForWhom, Kept, check_level, dialect_of, fitted, read_tables
 
 if TYPE_CHECKING:
+    from confide.data.csv_files import Dialect
     from confide.effects.averages import AverageEffect
 
 
@@ -97,7 +98,7 @@ def effects(
         for text in (*on_randomisation(model.randomisation_, model.whom_), *contradictions(every)):
             warnings.warn(text, stacklevel=1)
     if out is not None:
-        _write(every, out)
+        _write(every, out, dialect)
     if as_json:
         print_json([{**vars(record), "share_of_width": record.share_of_width} for record in every])
         print_rows(study, observational, sys.stderr)
@@ -113,14 +114,14 @@ def effects(
     print_rows(study, observational, screen)
 
 
-def _write(records: list[AverageEffect], path: str) -> None:
+def _write(records: list[AverageEffect], path: str, dialect: Dialect) -> None:
     """Write one row per record."""
     import pyarrow as pa
 
     from confide.data.writing import writing
 
     table = pa.Table.from_pylist([_row(record) for record in records])
-    with writing(path, table.schema) as sink:
+    with writing(path, table.schema, dialect.holding(map(str, records))) as sink:
         sink.write_table(table)
 
 

@@ -6,7 +6,7 @@ import codecs
 import csv
 import io
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -16,11 +16,11 @@ import pyarrow.csv as pa_csv
 from confide.data.formats import STANDARD
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from contextlib import ExitStack
 
-    # A file's columns, and its rows in batches.
-    Parts = tuple[pa.Schema, Iterator[pa.RecordBatch]]
+    # A file's columns, its rows in batches, and the format that a CSV file made from it gets.
+    Parts = tuple[pa.Schema, Iterator[pa.RecordBatch], "Dialect"]
 
 READ_BYTES = 1 << 22
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
@@ -39,12 +39,15 @@ class Dialect:
     decimal : "." or ","
         The decimal point. With a comma, points between groups of three digits are left out.
     encoding : str or None
-        The text's encoding; None: UTF-8, or UTF-16 where the file begins with its byte order mark.
+        The text's encoding; None: UTF-8, or, of a file that is read, UTF-16 if it begins with that byte order mark.
+    recognised : str or None
+        The separator that the header of a file has shown. It may be the decimal point too: numbers are then in quotes.
     """
 
     separator: str | None = None
     decimal: str = "."
     encoding: str | None = None
+    recognised: str | None = None
 
     def __post_init__(self) -> None:
         if self.separator is not None and (len(self.separator) != 1 or self.separator in '"\r\n'):
@@ -60,6 +63,19 @@ class Dialect:
                 raise ValueError(
                     f"the encoding {self.encoding!r} is unknown, or not one of text; try utf-8, latin-1 or utf-16."
                 ) from error
+
+    @property
+    def sign(self) -> str:
+        """The character between fields; unless given or recognised, a comma, or a semicolon beside decimal commas."""
+        return self.separator or self.recognised or (";" if self.decimal == "," else ",")
+
+    def holding(self, texts: Iterable[str]) -> Dialect:
+        """Return this format, but in UTF-8 if its encoding does not have some sign of the texts."""
+        try:
+            "".join(texts).encode(self.encoding or "utf-8")
+        except UnicodeEncodeError:
+            return replace(self, encoding=None)
+        return self
 
     def values(self, table: pa.Table) -> pa.Table:
         """Return a table of text with numbers in the usual notation, with a decimal point."""
@@ -85,33 +101,30 @@ def csv_parts(path: str, file: Any, stack: ExitStack, dialect: Dialect) -> Parts
         file = io.BufferedReader(io.BytesIO(file.read().decode(encoding).encode()))
     head: list[bytes] = []
     names: list[str] = []
-    separator = dialect.separator
+    seen = dialect
     while not names and (line := _line(file)):
         head.append(line)
         text = b"".join(head).decode("utf-8-sig")
-        separator = dialect.separator or _separator(text)
-        fields = list(csv.reader(io.StringIO(text, newline=""), delimiter=separator))
+        seen = dialect if dialect.separator else replace(dialect, recognised=_separator(text))
+        fields = list(csv.reader(io.StringIO(text, newline=""), delimiter=seen.sign))
         quoted = text.count('"') % 2  # a name may have a line break in quotes
         names = [] if quoted else next(filter(None, fields), [])
-    if not names or separator is None:
+    if not names:
         raise csv.Error("there is no header with column names.")
     schema = pa.schema([(name, pa.string()) for name in names])
     rest = _rest(path, file, b"".join(head), encoded=encoding is not None)
     if rest is None:
-        return schema, iter(())
-    return schema, iter(
-        stack.enter_context(
-            pa_csv.open_csv(
-                rest,
-                read_options=pa_csv.ReadOptions(column_names=names, block_size=READ_BYTES),
-                # An empty line is the missing value of a single column, and nothing beside several.
-                parse_options=pa_csv.ParseOptions(
-                    delimiter=separator, newlines_in_values=True, ignore_empty_lines=len(names) > 1
-                ),
-                convert_options=pa_csv.ConvertOptions(column_types=schema),
-            )
-        )
+        return schema, iter(()), seen
+    reader = pa_csv.open_csv(
+        rest,
+        read_options=pa_csv.ReadOptions(column_names=names, block_size=READ_BYTES),
+        # An empty line is the missing value of a single column, and nothing beside several.
+        parse_options=pa_csv.ParseOptions(
+            delimiter=seen.sign, newlines_in_values=True, ignore_empty_lines=len(names) > 1
+        ),
+        convert_options=pa_csv.ConvertOptions(column_types=schema),
     )
+    return schema, iter(stack.enter_context(reader)), seen
 
 
 def _line(file: Any) -> bytes:
@@ -127,12 +140,12 @@ def _line(file: Any) -> bytes:
     return line
 
 
-def _separator(names: str) -> str:
-    """Return the separator of the header: the usual sign that is most frequent outside quotes."""
+def _separator(names: str) -> str | None:
+    """Return the separator of the header: the usual sign that is most frequent outside quotes; None if none is."""
     bare = re.sub(r'"[^"]*"', "", names)
     counts = {sign: bare.count(sign) for sign in SEPARATORS if sign in bare}
     if not counts:
-        return ","
+        return None
     likely = max(counts, key=counts.__getitem__)
     if any(2 * count > counts[likely] for sign, count in counts.items() if sign != likely):
         found = " and ".join(SEPARATORS[sign] for sign in counts)

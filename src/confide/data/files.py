@@ -7,7 +7,7 @@ import os
 import sys
 import warnings
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,10 +31,8 @@ from confide.data.writing import TEXT
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 
+    from confide.data.csv_files import Parts
     from confide.data.study import Study
-
-    # A file's columns, and its rows in batches.
-    Parts = tuple[pa.Schema, Iterator[pa.RecordBatch]]
 
 # Number of rows that are read, predicted and written at a time.
 BATCH_ROWS = 65_536
@@ -47,12 +45,13 @@ class Batch:
     """Some rows of a file: as they are copied to an output, and as a model reads them.
 
     The two differ for CSV files with a decimal comma: what is copied keeps the original text. ``start`` is the number
-    of rows before these.
+    of rows before these, ``dialect`` the format of the file, which a CSV file made from it gets too.
     """
 
     carried: pa.Table
     read: pa.Table
     start: int
+    dialect: Dialect = PLAIN
 
 
 def read_file(path: str, dialect: Dialect = PLAIN) -> pa.Table:
@@ -260,13 +259,13 @@ def read_batches(path: str, dialect: Dialect = PLAIN, *, may_be_empty: bool = Tr
     """
     kind = format_of(path)
     with naming_the_file(path, "read"), _opened(path) as file, ExitStack() as stack:
-        schema, parts = READERS[kind](path, file, stack, dialect)
+        schema, parts, seen = READERS[kind](path, file, stack, dialect)
         first, before = next(parts, None), 0
         for part in (schema.empty_table(),) if first is None else chain([first], parts):
             table = without_views(pa.Table.from_batches([part]) if isinstance(part, pa.RecordBatch) else part)
             for start in range(0, max(len(table), 1), BATCH_ROWS):
                 rows = _checked(path, table.slice(start, BATCH_ROWS), may_be_empty=may_be_empty or before > 0)
-                yield Batch(rows, dialect.values(rows) if kind == "csv" else rows, before)
+                yield Batch(rows, dialect.values(rows) if kind == "csv" else rows, before, seen)
                 before += len(rows)
 
 
@@ -286,16 +285,17 @@ def _open_arrow(file: Any) -> Any:
     return pa.ipc.open_file(file) if file.peek(6)[:6] == b"ARROW1" else pa.ipc.open_stream(file)
 
 
-def _arrow_parts(_path: str, file: Any, stack: ExitStack, _: Dialect) -> Parts:
+def _arrow_parts(_path: str, file: Any, stack: ExitStack, dialect: Dialect) -> Parts:
     reader = stack.enter_context(_open_arrow(file))
+    seen = replace(dialect, encoding=None)  # its text may have signs that the encoding of CSV files does not have
     if hasattr(reader, "num_record_batches"):
-        return reader.schema, (reader.get_batch(index) for index in range(reader.num_record_batches))
-    return reader.schema, iter(reader)
+        return reader.schema, (reader.get_batch(index) for index in range(reader.num_record_batches)), seen
+    return reader.schema, iter(reader), seen
 
 
-def _parquet_parts(_path: str, file: Any, stack: ExitStack, _: Dialect) -> Parts:
+def _parquet_parts(_path: str, file: Any, stack: ExitStack, dialect: Dialect) -> Parts:
     parquet = stack.enter_context(pq.ParquetFile(file, buffer_size=READ_BYTES))
-    return parquet.schema_arrow, parquet.iter_batches(BATCH_ROWS)
+    return parquet.schema_arrow, parquet.iter_batches(BATCH_ROWS), replace(dialect, encoding=None)
 
 
 READERS: dict[str, Callable[[str, Any, ExitStack, Dialect], Parts]] = {

@@ -15,9 +15,6 @@ import pyarrow as pa
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    # A file's columns, and its rows in batches.
-    Parts = tuple[pa.Schema, Iterator[pa.RecordBatch]]
-
 
 STANDARD = "-"
 EXTENSIONS = {".csv": "csv", ".parquet": "parquet", ".arrow": "arrow", ".feather": "arrow"}
@@ -57,6 +54,11 @@ def naming_the_file(path: str, what: str) -> Iterator[None]:
 
 
 def _amiss(path: str, what: str, error: Exception) -> ValueError:
+    if isinstance(error, UnicodeEncodeError):
+        sign, encoding = error.object[error.start], error.encoding.upper()
+        return ValueError(
+            f"{path} cannot be written in {encoding}, which does not have {sign!r}. Write .parquet or .arrow instead."
+        )
     if "UTF8" in str(error) or isinstance(error, UnicodeError):
         encoding = getattr(error, "encoding", "utf-8").upper()
         return ValueError(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import codecs
 import gzip
+import re
 import sys
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
@@ -13,15 +15,17 @@ import pyarrow.parquet as pq
 
 from confide.base.atomic import atomic_write
 from confide.data import kinds
+from confide.data.csv_files import PLAIN, SEPARATORS, Dialect
 from confide.data.formats import STANDARD, format_of, naming_the_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    # A file's columns, and its rows in batches.
-    Parts = tuple[pa.Schema, Iterator[pa.RecordBatch]]
-
 TEXT = pa.large_string()
+# The usual separators, which no number has but as its decimal point.
+USUAL = frozenset(SEPARATORS)
+# Units of dates and times, the coarsest first.
+UNITS = ("day", "s", "ms", "us", "ns")
 
 
 class Sink(Protocol):
@@ -35,15 +39,18 @@ class Sink(Protocol):
 
 
 @contextmanager
-def writing(path: str, schema: pa.Schema) -> Iterator[Sink]:
-    """Yield a sink for the rows of a file, which appears under its name only when all is written."""
+def writing(path: str, schema: pa.Schema, dialect: Dialect = PLAIN) -> Iterator[Sink]:
+    """Yield a sink for the rows of a file, which appears under its name only when all is written.
+
+    ``dialect`` is the format of a CSV file; others have no such thing.
+    """
     kind = format_of(path)
     with naming_the_file(path, "written"), ExitStack() as stack:
         file: Any = sys.stdout.buffer if path == STANDARD else stack.enter_context(atomic_write(path))
         if path.lower().endswith(".gz"):
             # No file name and no time stamp inside: the same rows give the same bytes.
             file = stack.enter_context(gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0))
-        sink = SINKS[kind](file, schema)
+        sink = CsvSink(file, schema, dialect) if kind == "csv" else SINKS[kind](file, schema)
         try:
             yield sink
         finally:
@@ -52,26 +59,46 @@ def writing(path: str, schema: pa.Schema) -> Iterator[Sink]:
 
 
 class CsvSink:
-    """A CSV file: a field is quoted where it must be, and empty where it is missing."""
+    """A CSV file in a format: a field is quoted where it must be, and empty where it is missing or NaN.
 
-    def __init__(self, file: BinaryIO, schema: pa.Schema) -> None:
-        """Write the names of the columns."""
+    Dates and times are as short as their values allow: a column of whole days has no times, one of whole seconds no
+    fractions. This is decided by the rows that are written together, and never gets shorter again further down.
+    """
+
+    def __init__(self, file: BinaryIO, schema: pa.Schema, dialect: Dialect) -> None:
+        """Write the names of the columns; the text is UTF-8 if the format's encoding cannot hold them."""
         self.file = file
-        self._write([pa.array([name]) for name in schema.names])
+        self.dialect = dialect.holding(schema.names)
+        self.encoder = _encoder(self.dialect.encoding)
+        self.units = dict.fromkeys(schema.names, UNITS[0])
+        self._write([_fields(pa.array([name], TEXT), self.dialect) for name in schema.names])
 
     def write_table(self, table: pa.Table) -> None:
         """Write some rows."""
-        if len(table):
-            self._write(table.combine_chunks().columns)
+        if not len(table):
+            return
+        columns = []
+        for name, chunks in zip(table.column_names, table.columns, strict=True):
+            column = _plain(chunks)
+            if pa.types.is_timestamp(column.type) or pa.types.is_time(column.type):
+                column, self.units[name] = shortest(column, self.units[name])
+            columns.append(_fields(column, self.dialect))
+        self._write(columns)
 
     def close(self) -> None:
-        """Do nothing: a CSV file has no end mark."""
+        """Write what the encoding needs at the end; a CSV file itself has no end mark."""
+        if self.encoder is not None:
+            self.file.write(self.encoder.encode("", final=True))
 
-    def _write(self, columns: list[Any]) -> None:
-        lines = pc.binary_join_element_wise(*(_fields(column) for column in columns), pa.scalar(",", TEXT))
+    def _write(self, fields: list[pa.Array]) -> None:
+        lines = pc.binary_join_element_wise(*fields, pa.scalar(self.dialect.sign, TEXT))
         every = pa.LargeListArray.from_arrays([0, len(lines)], lines)
-        self.file.write(pc.binary_join(every, pa.scalar("\n", TEXT))[0].as_buffer())
-        self.file.write(b"\n")
+        text = pc.binary_join(every, pa.scalar("\n", TEXT))[0].as_buffer()
+        if self.encoder is None:
+            self.file.write(text)
+            self.file.write(b"\n")
+        else:
+            self.file.write(self.encoder.encode(f"{str(text, 'utf-8')}\n"))
 
 
 class ArrowSink:
@@ -92,20 +119,57 @@ class ArrowSink:
         self.writer.close()
 
 
-SINKS: dict[str, Callable[[Any, pa.Schema], Sink]] = {"csv": CsvSink, "parquet": pq.ParquetWriter, "arrow": ArrowSink}
+# Those of typed tables; text in a CSV file needs a format too.
+SINKS: dict[str, Callable[[Any, pa.Schema], Sink]] = {"parquet": pq.ParquetWriter, "arrow": ArrowSink}
 
 
-def _fields(column: Any) -> Any:
+def _encoder(encoding: str | None) -> codecs.IncrementalEncoder | None:
+    """Return what encodes text piece by piece; None if the text stays in UTF-8."""
+    if encoding is None or codecs.lookup(encoding).name == "utf-8":
+        return None
+    return codecs.getincrementalencoder(encoding)()
+
+
+def _plain(column: pa.ChunkedArray) -> pa.Array:
+    """Return a column in one piece, categories as their values."""
+    whole = column.combine_chunks()
+    return whole.dictionary_decode() if isinstance(whole, pa.DictionaryArray) else whole
+
+
+def shortest(column: pa.Array, least: str) -> tuple[pa.Array, str]:
+    """Return dates or times in the coarsest unit that keeps all values, but none coarser than ``least``; and the unit.
+
+    Only a timestamp without a zone is ever a day.
+    """
+    of_day, zone = pa.types.is_time(column.type), getattr(column.type, "tz", None)
+    for unit in UNITS[UNITS.index(least) :]:
+        if unit == "day":
+            if not of_day and zone is None and column.equals(days := column.cast(pa.date32()).cast(column.type)):
+                return days.cast(pa.date32()), unit
+            continue
+        if unit == column.type.unit:
+            return column, unit
+        try:
+            kind = (pa.time32 if unit in ("s", "ms") else pa.time64)(unit) if of_day else pa.timestamp(unit, zone)
+            return column.cast(kind), unit
+        except pa.ArrowInvalid:  # it would lose a fraction
+            continue
+    return column, column.type.unit
+
+
+def _fields(column: pa.Array, dialect: Dialect) -> pa.Array:
     """Return the values as the fields of a CSV file."""
-    column = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
-    plain = column.dictionary_decode() if isinstance(column, pa.DictionaryArray) else column
-    fields = plain.cast(TEXT)
-    if not (kinds.is_number(plain.type) or pa.types.is_boolean(plain.type)):
-        special = pc.match_substring_regex(fields, '[",\r\n]')
-        if pc.any(special).as_py():
-            mark = pa.scalar('"', TEXT)
-            quoted = pc.binary_join_element_wise(
-                mark, pc.replace_substring(fields, '"', '""'), mark, pa.scalar("", TEXT)
-            )
-            fields = pc.if_else(special, quoted, fields)
+    fields = column.cast(TEXT)
+    numeric = kinds.is_number(column.type)
+    if pa.types.is_floating(column.type):
+        fields = pc.if_else(pc.equal(fields, "nan"), pa.scalar(None, TEXT), fields)
+    if numeric and dialect.decimal != ".":
+        fields = pc.replace_substring(fields, ".", dialect.decimal)
+    if numeric and dialect.sign in USUAL - {dialect.decimal}:
+        return fields.fill_null("")  # no number has the separator
+    special = pc.match_substring_regex(fields, f'["\r\n{re.escape(dialect.sign)}]')
+    if pc.any(special).as_py():
+        mark = pa.scalar('"', TEXT)
+        quoted = pc.binary_join_element_wise(mark, pc.replace_substring(fields, '"', '""'), mark, pa.scalar("", TEXT))
+        fields = pc.if_else(special, quoted, fields)
     return fields.fill_null("")

@@ -161,9 +161,10 @@ def answer_file(
 
     Effects are those of every treatment against ``control``, the model's own by default.
 
-    In a CSV file, read by ``dialect``, the own columns keep their text; in a Parquet or Arrow file made from one,
-    numeric covariates become numbers. After each batch ``report_progress`` is called with the number of rows, and
-    ``keep`` with the rows and their predictions.
+    From a CSV file, read by ``dialect``, to another the own columns keep their text, and the output has the file's
+    separator, decimal point and encoding; in a Parquet or Arrow file made from one, numeric covariates become numbers.
+    After each batch ``report_progress`` is called with the number of rows, and ``keep`` with the rows and their
+    predictions.
 
     Warns once for the whole file, with a `PopulationWarning`, if its rows look unlike the trial's, have numbers far
     beyond every row that the model was fitted on, or, in many rows, categories that it does not know; and with an
@@ -181,7 +182,7 @@ def answer_file(
                 warnings.warn(odd, stacklevel=2)
         schema = beside(carry(model, first).schema, model, control)
         done = answer_batches(model, chain([first], batches), control, source)
-        with writing(out, schema) as sink, closing(done):
+        with writing(out, schema, first.dialect) as sink, closing(done):
             for part in done:
                 found = part.answer.table
                 sink.write_table(pa.table([*carry(model, part.batch).columns, *found.columns], schema=schema))

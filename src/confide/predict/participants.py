@@ -65,7 +65,7 @@ def write_participants(
     with closing(read_batches(source, dialect)) as batches:
         first = next(batches)
         schema = with_columns(first.carried.schema, found.column_names)
-        with writing(out, schema) as sink:
+        with writing(out, schema, first.dialect) as sink:
             for batch in (first, *batches):
                 effects = found.slice(batch.start, len(batch.carried))
                 sink.write_table(pa.table([*batch.carried.columns, *effects.columns], schema=schema))

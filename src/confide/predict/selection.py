@@ -52,6 +52,6 @@ def select_file(
     table = pa.concat_tables([carry(model, batch) for batch in batches])
     table = table.append_column(P_VALUE, pa.array(found.p_values))
     table = table.append_column(SELECTED, pa.array(found.selected)) if everybody else table.filter(found.selected)
-    with writing(out, table.schema) as sink:
+    with writing(out, table.schema, batches[0].dialect) as sink:
         sink.write_table(table)
     return found
