@@ -76,6 +76,86 @@ def test_risks_are_told_in_people(confide):
     assert "It is a difference of risks: one more y = 1 for every" in out
 
 
+def test_several_by_are_apart_and_commas_cross(confide):
+    """Everybody is shown once, and each group; it is what the report shows."""
+    words = ["--by", "smoker", "--by", "age > 50", "--by", "smoker, age > 50", "--by", "smoker", "--json"]
+    status, out, _ = confide(*COMMAND, *words)
+    groups = [each["group"] for each in json.loads(out)]
+    assert status == 0
+    assert groups[:4] == ["everybody", "smoker = missing", "smoker = no", "smoker = yes"]
+    assert groups[4:7] == ["age = missing", "age <= 50", "age > 50"]
+    assert set(groups[7:]) >= {"smoker = no, age <= 50", "smoker = no, age > 50", "smoker = yes, age > 50"}
+    assert all(", age" in group for group in groups[7:])
+
+
+def test_a_saved_model_gives_the_answers_of_a_fit(confide, folder):
+    """With the observational table and without: only the trial's rows are compared."""
+    options = ["--method", "prognostic", "--base", "ridge", "--control", "placebo", "--category", "town"]
+    assert confide("run", *STUDY, *options, "--save", "m.confide")[0] == 0
+    asked = ["--by", "smoker", "--by", "town", "--alpha", "0.1", "--json"]
+    _, fresh, _ = confide("effects", *STUDY, *options, *asked)
+    alone = ["--trial", "trial.csv", "--treatment", "t", "--outcome", "y"]
+    for tables in (STUDY, alone):
+        status, out, err = confide("effects", "--model", "m.confide", *tables, *asked)
+        assert (status, err) == (0, "")
+        assert json.loads(out) == json.loads(fresh)
+    _, _, err = confide("effects", "--model", "m.confide", *alone, "--outcome", "age")
+    assert err.startswith("confide: m.confide was fitted on the outcome 'y', got --outcome age: name that column")
+    (folder / "obs.csv").unlink()
+    _, against, _ = confide("effects", "--model", "m.confide", *alone, "--control", "drug", "--json")
+    assert json.loads(against)[0]["effect"] == -json.loads(fresh)[0]["effect"]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--method", "naive"], "--method decides a fit, and model.confide is fitted"),
+        (["--seed", "0", "--base", "ridge", "--train-rows", "9"], "--base, --train-rows, --seed decide a fit"),
+        (["--treatment", "tt"], "trial.csv has no column tt; did you mean t?"),
+        (["--control", "plac"], "the control 'plac' is not a treatment; did you mean placebo?"),
+        (["--out", "model.confide"], "model.confide"),
+    ],
+)
+@pytest.mark.usefixtures("model")
+def test_what_a_saved_model_refuses(confide, words, message):
+    status, out, err = confide(
+        "effects", "--model", "model.confide", "--trial", "trial.csv", "--treatment", "t", "--outcome", "y", *words
+    )
+    assert (status, out, err.count("\n")) == (2, "", 1)
+    assert message in err
+
+
+@pytest.mark.usefixtures("model")
+def test_a_trial_without_the_models_columns(confide):
+    write("trial.csv", people(80, 1).rename_columns(["who", "age", "city", "joined", "smoker", "t", "y"]))
+    status, _, err = confide(
+        "effects", "--model", "model.confide", "--trial", "trial.csv", "--treatment", "t", "--outcome", "y"
+    )
+    assert status == 2
+    assert err.startswith(
+        "confide: trial.csv has no column town, which model.confide was fitted on; there are: who, age"
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--lower-is-better"], "With lower y as the better, t = drug is the better of the two on average.\n"),
+        ([], "With higher y as the better, t = placebo is the better of the two on average. If lower is better, give"),
+    ],
+)
+def test_it_says_which_direction_is_better(confide, words, told):
+    _, out, _ = confide(*COMMAND, "--control", "placebo", *words)
+    assert told in out
+
+
+@pytest.mark.parametrize(("rows", "told"), [(14, True), (300, False)])
+def test_an_interval_from_few_rows_is_said_to_be_approximate(confide, rows, told):
+    write("trial.csv", people(rows, 1))
+    _, out, _ = confide(*COMMAND)
+    assert ("The interval is approximate with fewer than 50 rows of a treatment (here " in out) == told
+
+
 def record(**changed):
     told = {"group": "everybody", "treated": 1, "control": 0, "n": 9, "effect": 2.0, "low": -1.0, "high": 5.0}
     plain = {"unadjusted": 2.0, "unadjusted_low": -1.0, "unadjusted_high": 5.0, "rows": {1: 4, 0: 5}}
@@ -152,6 +232,9 @@ def test_intervals_without_a_common_value_have_a_note():
     ("words", "message"),
     [
         (["--by", "smokr"], "groups must be covariates, got 'smokr'; did you mean smoker?"),
+        (["--by", "smokr", "--id", "whom"], "2 names are no columns: 'whom' (identifier; did you mean who?), 'smokr'"),
+        (["--by", "who"], "groups must be covariates, got 'who'"),
+        (["--trust", "x.Y"], "--trust is for a saved model: give --model."),
         (["--alpha", "2"], "alpha must lie strictly between 0 and 1, got 2.0"),
         (["--method", "naive"], "naive learns from trial rows"),
         (["--out", "trial.csv"], "trial.csv is an input"),
@@ -164,3 +247,8 @@ def test_errors_are_one_line(confide, words, message):
     assert message in err
     assert err.startswith("confide: ")
     assert err.count("\n") == 1
+
+
+def test_without_a_model_there_is_a_table_to_fit_on(confide):
+    status, _, err = confide("effects", "--trial", "trial.csv", "--treatment", "t", "--outcome", "y")
+    assert (status, "give --observational, to fit on, or --model, a saved model." in err) == (2, True)

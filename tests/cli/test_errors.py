@@ -50,6 +50,19 @@ BAD = {
     "treatment column": (None, [*RUN, "--treatment", "agee"], "no column agee; did you mean age?"),
     "outcome column": (None, [*RUN, "--outcome", "yy"], "no column yy; did you mean y?"),
     "identifier column": (None, [*RUN, "--id", "whom"], "no file has the identifier 'whom'; did you mean who?"),
+    "several columns": (
+        None,
+        [*RUN, "--treatment", "tt", "--cluster", "towns", "--group", "smokr", "--id", "whom"],
+        (
+            "4 names are no columns: 'tt' (treatment; did you mean t?), 'towns' (cluster; did you mean town?), 'whom'",
+            "'smokr' (group; did you mean smoker?).",
+        ),
+    ),
+    "groups of a report, before a fit": (
+        None,
+        [*RUN, "--report", "r.html", "--by", "age > 50", "--by", "smoker,agee > 50"],
+        "groups must be covariates, got 'agee > 50'; did you mean age?",
+    ),
     "new column": (
         lambda: change("new.csv", lambda table: table.drop_columns(["town"])),
         RUN,

@@ -79,7 +79,7 @@ def test_names_groups_and_choices(folder, confide):
     """In a run, and for a saved model with and without the tables; the hash is that of the run."""
     named = ["--outcome-label", "days in hospital", "--unit", "nights", "--treatment-label", "drug=the drug"]
     asked = [*named, "--above", "2", "--under", "placebo", "--fdr", "0.3", "--lower-is-better"]
-    groups = ["--by", "age > 50", "--by", "smoker"]
+    groups = ["--by", "age > 50", "--by", "smoker", "--by", "smoker, age > 50"]
     quick = ["--method", "transfer", "--base", "ridge"]
     run = ["run", *STUDY, *quick, "--predict", "new.csv", "--out", "out.csv", "--save", "model.confide"]
     assert confide(*run, "--report", "report.html", *asked, *groups)[0] == 0
@@ -90,7 +90,8 @@ def test_names_groups_and_choices(folder, confide):
         page = (folder / name).read_text(encoding="utf-8")
         assert f"<h1>{question}</h1>" in page
         assert '<th scope="row">age &gt; 50</th>' in page
-        assert '<th scope="row">smoker = ' in page
+        assert '<th scope="row">smoker = no</th>' in page
+        assert '<th scope="row">smoker = no, age &gt; 50</th>' in page
         assert "People whose days in hospital under placebo will be above 2 nights; on average at most 30 %" in page
         assert "SHA-256 of the options that decide the answers" in page
     assert confide(*report, *asked)[0] == 0

@@ -33,12 +33,18 @@ def all_or_nothing(estimator: Any) -> Iterator[None]:
         raise
 
 
-def suggest(name: Any, known: Iterable[Any]) -> str:
-    """Return "did you mean …?" for the names that differ by case only, else the nearest ones, or the whole list."""
+def near(name: Any, known: Iterable[Any]) -> list[str]:
+    """Return the known names that differ by case only, else the nearest ones; empty if none is near."""
     names = [str(each) for each in known]
     same = [each for each in names if each.casefold() == str(name).casefold()]
-    near = same or get_close_matches(str(name), names, n=3)
-    return f"did you mean {examples(near)}?" if near else f"there are: {examples(names, 20)}."
+    return same or get_close_matches(str(name), names, n=3)
+
+
+def suggest(name: Any, known: Iterable[Any]) -> str:
+    """Return "did you mean …?" for the names that are near, or the whole list."""
+    names = [str(each) for each in known]
+    meant = near(name, names)
+    return f"did you mean {examples(meant)}?" if meant else f"there are: {examples(names, 20)}."
 
 
 def examples(values: Iterable[Any], most: int = 5) -> str:

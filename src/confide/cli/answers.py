@@ -182,7 +182,7 @@ def run(
     # What the report measures learns the same from the large table as the model does.
     with cluster_at(dask) as workers, notes(), sharing_fits() if report is not None else nullcontext():
         tables = observational, trial, treatment, outcome, id, category, dialect, predict, covariates, whom
-        study = read_tables(*tables, Kept(train_rows, memory, seed, all_rows), **tables_on(workers))
+        study = read_tables(*tables, Kept(train_rows, memory, seed, all_rows), by=by, **tables_on(workers))
         page.check_treatments(study.arms)
         model = fitted(study, method, alpha, seed, whom, control=control, **asked)
         model.config_hash_ = analysis
@@ -325,9 +325,9 @@ def report(
             loaded = saved if alpha is None else saved.with_alpha(alpha)
         study = None
         if observational and trial and treatment and outcome:
+            tables = observational, trial, treatment, outcome, id, category, dialect, None, covariates(loaded), whom
             kept = Kept(train_rows, memory, seed)
-            tables = observational, trial, treatment, outcome, id, category, dialect, None
-            study = read_tables(*tables, covariates(loaded), whom, kept, **tables_on(workers))
+            study = read_tables(*tables, kept, by=by, fitted_on=model, **tables_on(workers))
         answered = answer_on_page(out, loaded, predict, study, control, seed, dialect, page)
     if as_json:
         print_json({"answered": answered, "report": out, "config_hash": loaded.config_hash_})

@@ -118,7 +118,7 @@ By = Annotated[
     list[str] | None,
     typer.Option(
         help="In the report average effects also by this covariate, or by a comparison such as 'age > 70'; "
-        "repeatable, each by itself."
+        "repeatable, each by itself; sex,'age > 70' in one crosses them."
     ),
 ]
 Above = Annotated[

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -21,34 +22,61 @@ from confide.cli.app import (
     Json,
     Memory,
     Method,
-    Observational,
     Outcome,
     Seed,
     Separator,
     TrainRows,
     Treatment,
     Trial,
+    Trust,
     app,
 )
 from confide.cli.clusters import Dask, cluster_at, tables_on
 from confide.cli.console import check_one_standard_input, check_outputs, notes, print_json, print_rows, waiting
-from confide.cli.shared import ForWhom, Kept, check_level, dialect_of, fitted, read_tables
+from confide.cli.shared import (
+    ForWhom,
+    Kept,
+    check_level,
+    check_not_exchanged,
+    dialect_of,
+    fitted,
+    groups_by,
+    read_tables,
+)
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from confide.data.csv_files import Dialect
+    from confide.data.study import Study
     from confide.effects.averages import AverageEffect
+    from confide.model import CounterfactualIntervals
+
+# What decides a fit, which a saved model has behind it.
+OF_A_FIT = ("method", "base", "covariates", "train_rows", "memory", "dask", "seed")
 
 
 @app.command(short_help="Average effects, also by group.")
 def effects(
-    observational: Observational,
+    context: typer.Context,
     trial: Trial,
     treatment: Treatment,
     outcome: Outcome,
+    observational: Annotated[
+        str | None,
+        typer.Option(
+            help="The large observational table: CSV, Parquet or Arrow; - is stdin. Of Parquet, also a folder or "
+            "a pattern like 'table/*.parquet'. Not needed with --model."
+        ),
+    ] = None,
+    model: Annotated[
+        str | None, typer.Option(help="A model that `confide run --save` saved, to be used in place of a fit.")
+    ] = None,
     by: Annotated[
         list[str] | None,
         typer.Option(
-            help="Covariate, or comparison such as 'age > 70', that makes groups; repeatable, and then crossed."
+            help="Covariate, or comparison such as 'age > 70', that makes groups; repeatable, each by itself; "
+            "sex,'age > 70' in one crosses them."
         ),
     ] = None,
     method: Method = None,
@@ -56,6 +84,9 @@ def effects(
     alpha: Annotated[float, typer.Option(help="Miscoverage level: 0.05 for 95 % intervals.")] = 0.05,
     covariates: Covariates = None,
     control: Control = None,
+    lower_is_better: Annotated[
+        bool, typer.Option("--lower-is-better", help="A smaller outcome is the better one.")
+    ] = False,
     id: Identifiers = None,  # noqa: A002
     category: Categories = None,
     sep: Separator = None,
@@ -70,48 +101,114 @@ def effects(
     memory: Memory = None,
     dask: Dask = None,
     seed: Seed = 0,
+    trust: Trust = None,
     as_json: Json = False,
 ) -> None:
     """Average effects among people like the trial's, over everybody and by group, with and without the large table."""
+    _check_asked(context, model, observational, trust)
+    if model is not None:
+        check_not_exchanged(model, trial, "effects --model {model} --trial {new}")
     check_level(alpha, "the average effect in {} of trials")
-    check_outputs(out, as_json=as_json, inputs=(observational, trial))
+    check_outputs(out, as_json=as_json, inputs=(observational, trial, model))
     check_one_standard_input(observational, trial)
     dialect = dialect_of(sep, decimal, encoding)
     from confide.cli.effects_text import contradictions
     from confide.diagnostics.advice import on_randomisation
-    from confide.effects.averages import average_effect
+    from confide.effects.averages import averages_by_each
     from confide.exceptions import InfiniteIntervalWarning
+    from confide.io.model_file import naming_the_model
+    from confide.predict.answer import contrasts
 
-    with cluster_at(dask) as workers, notes():
-        whom = ForWhom(assignment, cluster)
-        kept = Kept(train_rows, memory, seed)
-        tables = observational, trial, treatment, outcome, id, category, dialect, None, covariates, whom, kept
-        study = read_tables(*tables, **tables_on(workers))
-        # Intervals for individuals are not asked for: neither their bounds nor their shortages matter here.
-        warnings.simplefilter("ignore", InfiniteIntervalWarning)
-        bounds = [0.0, 1.0] if set(study.y.tolist()) == {0.0, 1.0} else None
-        model = fitted(study, method, alpha, seed, whom, base=base, control=control, outcome_range=bounds)
-        others = [label for label in model.treatments_.tolist() if label != model.control_]
+    whom = ForWhom(assignment, cluster)
+    named = nullcontext() if model is None else naming_the_model(model)
+    with cluster_at(dask) as workers, notes(), named:
+        columns = treatment, outcome, id
+        if model is None:
+            kept = Kept(train_rows, memory, seed)
+            tables = observational, trial, *columns, category, dialect, None, covariates, whom, kept
+            study = read_tables(*tables, by=by, **tables_on(workers))
+            # Intervals for individuals are not asked for: neither their bounds nor their shortages matter here.
+            warnings.simplefilter("ignore", InfiniteIntervalWarning)
+            bounds = [0.0, 1.0] if _is_binary(study) else None
+            used = fitted(study, method, alpha, seed, whom, base=base, control=control, outcome_range=bounds)
+        else:
+            used = _loaded(model, outcome, trust)
+            from confide.predict.batches import categories
+            from confide.predict.batches import covariates as read_by
+
+            declared = [*(category or []), *categories(used)]
+            saved = observational, trial, *columns, declared, dialect, None, read_by(used), whom
+            study = read_tables(*saved, by=by, fitted_on=model)
+        groups = groups_by(by, study)
         with waiting("comparing the arms"):
-            found = {label: average_effect(model, study, label, model.control_, by or None, alpha) for label in others}
-        every = [record for records in found.values() for record in records]
-        for text in (*on_randomisation(model.randomisation_, model.whom_), *contradictions(every)):
+            found = [averages_by_each(used, study, *pair, groups, alpha) for pair in contrasts(used, control)]
+        every = [record for records in found for record in records]
+        for text in (*on_randomisation(used.randomisation_, used.whom_), *contradictions(every)):
             warnings.warn(text, stacklevel=1)
     if out is not None:
         _write(every, out, dialect)
     if as_json:
         print_json([{**vars(record), "share_of_width": record.share_of_width} for record in every])
-        print_rows(study, observational, sys.stderr)
+        _print_rows(study, observational, sys.stderr)
         return
     from rich.console import Console
 
     from confide.cli.effects_text import effect_lines, effect_table
 
     screen = sys.stderr if out == "-" else sys.stdout
-    for records in found.values():
+    told: dict[str, Any] = {"lower_is_better": lower_is_better, "binary": _is_binary(study)}
+    for records in found:
         Console(file=screen).print(effect_table(records, treatment), highlight=False)
-        typer.echo("\n".join(effect_lines(records, treatment, outcome)) + "\n", file=screen)
-    print_rows(study, observational, screen)
+        typer.echo("\n".join(effect_lines(records, treatment, outcome, **told)) + "\n", file=screen)
+    _print_rows(study, observational, screen)
+
+
+def _check_asked(
+    context: typer.Context, model: str | None, observational: str | None, trust: Sequence[str] | None
+) -> None:
+    """Raise for options that a saved model has behind it, and for those that need one."""
+    if model is None:
+        if observational is None:
+            raise typer.BadParameter("give --observational, to fit on, or --model, a saved model.")
+        if trust:
+            raise typer.BadParameter("--trust is for a saved model: give --model.")
+        return
+    options = {parameter.name: parameter.opts[0] for parameter in context.command.params}
+    given = [options[name] for name in OF_A_FIT if _is_given(context, name)]
+    if given:
+        decide = "decides" if len(given) == 1 else "decide"
+        raise typer.BadParameter(f"{', '.join(given)} {decide} a fit, and {model} is fitted: leave out either.")
+
+
+def _is_given(context: typer.Context, name: str) -> bool:
+    """Return whether an option stands in the command."""
+    source = context.get_parameter_source(name)
+    return source is not None and source.name == "COMMANDLINE"
+
+
+def _loaded(path: str, outcome: str, trust: list[str] | None) -> CounterfactualIntervals:
+    """Return the saved model; raise if it predicts another outcome."""
+    from confide import load
+
+    with waiting("loading"):
+        model = load(path, trusted=trust or [])
+    if model.outcome_column_ not in (None, outcome):
+        raise ValueError(
+            f"{path} was fitted on the outcome {model.outcome_column_!r}, got --outcome {outcome}: name that column, "
+            "or leave --model out to fit on this one."
+        )
+    return model
+
+
+def _is_binary(study: Study) -> bool:
+    """Return whether outcomes are 0 and 1."""
+    return set(study.y.tolist()) == {0.0, 1.0}
+
+
+def _print_rows(study: Study, observational: str | None, screen: Any) -> None:
+    """Print how many rows of an observational table the figures are of, if there is one."""
+    if observational is not None:
+        print_rows(study, observational, screen)
 
 
 def _write(records: list[AverageEffect], path: str, dialect: Dialect) -> None:

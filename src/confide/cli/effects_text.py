@@ -11,7 +11,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from confide.cli.text import percent
-from confide.effects.wording import average_in_words
+from confide.effects.wording import average_in_words, better_in_words, few_in_words
 
 if TYPE_CHECKING:
     from confide.effects.averages import AverageEffect
@@ -41,11 +41,16 @@ def effect_table(records: list[AverageEffect], treatment: str) -> Group:
     return Group(f"[italic]{title}[/]", table)
 
 
-def effect_lines(records: list[AverageEffect], treatment: str, outcome: str) -> list[str]:
-    """Return what the table means, in words."""
+def effect_lines(
+    records: list[AverageEffect], treatment: str, outcome: str, *, lower_is_better: bool = False, binary: bool = False
+) -> list[str]:
+    """Return what the table means, in words; ``binary``: outcomes are 0 and 1."""
     first = records[0]
-    given = f"{treatment} = {first.treated}"
+    given, other = (f"{treatment} = {label}" for label in (first.treated, first.control))
     lines = [average_in_words(first, treated=given, control=str(first.control), outcome=outcome)]
+    better = better_in_words(first, treated=given, control=other, outcome=outcome, lower_is_better=lower_is_better)
+    if better:
+        lines.append(better if lower_is_better else f"{better} If lower is better, give --lower-is-better.")
     if first.number_needed_to_treat is not None:
         needed, low, high = first.number_needed_to_treat
         more = "more" if first.effect > 0 else "fewer"
@@ -66,6 +71,8 @@ def effect_lines(records: list[AverageEffect], treatment: str, outcome: str) -> 
     else:
         cost = f"it cost width: the interval is {-narrower} % wider than" if narrower else "the interval is as wide as"
         lines.append(f"{sharper}; here {cost} from the trial alone. The table {bias}")
+    if few := few_in_words(records, binary=binary):
+        lines.append(few)
     if len(records) > 1:
         lines.append("Intervals of groups hold one by one: of many, some miss by chance.")
     return lines

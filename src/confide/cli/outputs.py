@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from confide.cli.clusters import answered_on, is_folder
 from confide.cli.console import progress, waiting
+from confide.cli.shared import groups_by
 
 if TYPE_CHECKING:
     from confide.cli.shared import PageOptions
@@ -104,7 +105,7 @@ def write_report(
     if page.above is not None or page.below is not None:
         under = None if page.under is None else label_of(model, page.under)
         choice = Choice(page.above, page.below, 0.1 if page.fdr is None else page.fdr, under)
-    by = page.by or []
+    by = [] if study is None else groups_by(page.by, study)
     with waiting("averages, balance and tipping points"):
         findings = Findings.of(model, individuals, study, control=control, by=by, choice=choice)
     evidence = None

@@ -234,7 +234,7 @@ def options_of(dialect: Dialect) -> str:
 
 
 def read_tables(
-    observational: str,
+    observational: str | None,
     trial: str,
     treatment: str,
     outcome: str,
@@ -245,12 +245,16 @@ def read_tables(
     covariates: str | Sequence[str] | None = None,
     whom: ForWhom = TRIAL_PEOPLE,
     kept: Kept = ALL_ROWS,
+    *,
+    by: list[str] | None = None,
+    fitted_on: str | None = None,
     **large: Any,
 ) -> Study:
     """Return the study of two files; identifiers are not covariates, and new rows must have all covariates.
 
-    ``covariates`` may be one text, with commas between the names. ``large`` makes tables that are read by batches, if
-    they are to be elsewhere than here (`tables_on`).
+    ``covariates`` may be one text, with commas between the names; ``by`` are options --by, and ``fitted_on`` is the
+    model file whose covariates these are. ``large`` makes tables that are read by batches, if they are to be elsewhere
+    than here (`tables_on`).
     """
     from confide.data.files import read_study
 
@@ -266,12 +270,23 @@ def read_tables(
             categories=categories or [],
             dialect=dialect,
             covariates=[name.strip() for name in covariates.split(",")] if isinstance(covariates, str) else covariates,
+            groups=whom.groups or [],
+            by=by or [],
+            fitted_on=fitted_on,
             **whom.carried,
             **kept.parameters,
             **large,
         )
     tell_covariates(study, time.monotonic() - began)
     return study
+
+
+def groups_by(by: list[str] | None, study: Study) -> list[list[str]]:
+    """Return the names that each --by crosses; most have one."""
+    from confide.data.arrow import read_frame
+    from confide.data.named import crossed
+
+    return [crossed(text, read_frame(study.X).columns) for text in by or []]
 
 
 def unfitted(

@@ -24,6 +24,7 @@ from confide.data.csv_files import PLAIN, READ_BYTES, Dialect, csv_parts
 from confide.data.formats import STANDARD, format_of, naming_the_file
 from confide.data.large_table import LargeTable
 from confide.data.many_files import check_names, is_of_batches, names_in, open_dataset, paths_of
+from confide.data.named import check_named, crossed, refuse, unknown_groups
 from confide.data.stacking import stack
 from confide.data.values import warn_of_identifiers
 from confide.data.writing import TEXT
@@ -60,7 +61,7 @@ def read_file(path: str, dialect: Dialect = PLAIN) -> pa.Table:
 
 
 def read_study(
-    observational: str,
+    observational: str | None,
     trial: str,
     treatment: str,
     outcome: str,
@@ -73,31 +74,47 @@ def read_study(
     assignment: str | None = None,
     cluster: str | None = None,
     target: str | None = None,
+    groups: Sequence[str] = (),
+    by: Sequence[str] = (),
+    fitted_on: str | None = None,
     large: Callable[..., LargeTable] = LargeTable,
     **kept: Any,
 ) -> Study:
-    """Return the study of two files; the observational one may be a pattern or a folder of Parquet files.
+    """Return the study of two files, or of the trial's alone; the other may be a pattern or a folder of Parquet files.
 
     Identifiers are not covariates. If the file of new rows is given and can be read twice, it must have the covariates:
     this is checked before a model is fitted. ``categories`` are columns that are categories although their values look
     like numbers; ``covariates`` are the only columns that are used, all by default. ``assignment`` and ``cluster`` are
-    columns of the trial, ``target`` is a file or "observational", as in `stack`. An observational table that is read by
-    batches is a ``large``, whose parameters are ``kept``.
+    columns of the trial, ``target`` is a file or "observational", as in `stack`. ``groups`` will make groups, and the
+    names in each of ``by``; ``fitted_on`` is the model whose covariates these are: all names that are no columns are
+    told at once. An observational table that is read by batches is a ``large``, whose parameters are ``kept``.
     """
-    _check_two_files(observational, trial)
-    tables = [_read_observational(observational, dialect, large, kept), read_file(trial, dialect)]
+    table, found = None, {}
+    if observational is not None:
+        _check_two_files(observational, trial)
+        table = _read_observational(observational, dialect, large, kept)
+        found[observational] = table.column_names
+    randomised = read_file(trial, dialect)
+    found[trial] = randomised.column_names
     ahead = _names_ahead(new, dialect)
-    named = set().union(ahead, *(table.column_names for table in tables))
-    for name in identifiers:
-        if name not in named:
-            raise ValueError(f"no file has the identifier {name!r}; {suggest(name, sorted(named))}")
-    first, second = (
-        table.drop_columns([name for name in identifiers if name in table.column_names]) for table in tables
+    check_named(
+        found,
+        treatment,
+        outcome,
+        covariates,
+        marks={role: column for role, column in (("assignment", assignment), ("cluster", cluster)) if column},
+        categories=categories,
+        identifiers=identifiers,
+        elsewhere=ahead,
+        groups=_groups(groups, by, set().union(*found.values())),
+        fitted_on=fitted_on,
     )
-    of_people = [name for name in identifiers if _may_name_people(tables[1], name)]
-    _warn_of_people_in_both(tables[0], tables[1], of_people)
+    first, second = _without(table, identifiers), _without(randomised, identifiers)
+    of_people = [name for name in identifiers if _may_name_people(randomised, name)]
+    if table is not None:
+        _warn_of_people_in_both(table, randomised, of_people)
     if cluster is None:
-        _warn_of_people_twice(trial, tables[1], of_people)
+        _warn_of_people_twice(trial, randomised, of_people)
     if covariates is None and isinstance(first, LargeTable):
         # Of tables in memory `stack` tells.
         head = first.head()
@@ -114,9 +131,11 @@ def read_study(
         cluster=cluster,
         target=target if target in (None, "observational") else read_file(target, dialect),
         categories=categories,
-        names=(observational, trial),
+        names=(observational or "", trial),
     )
-    _warn_of_exchanged_files(observational, trial, study)
+    refuse(unknown_groups(_groups(groups, by, study.X.column_names), study.X.column_names))
+    if observational is not None:
+        _warn_of_exchanged_files(observational, trial, study)
     labels = np.unique(study.treatment)
     if len(labels) < 2:
         raise ValueError(
@@ -126,6 +145,16 @@ def read_study(
     if ahead:
         check_columns(str(new), ahead, study.X.column_names)
     return study
+
+
+def _without(table: Any, columns: Sequence[str]) -> Any:
+    """Return a table, if there is one, without some of the columns that it may have."""
+    return None if table is None else table.drop_columns([name for name in columns if name in table.column_names])
+
+
+def _groups(groups: Sequence[str], by: Sequence[str], columns: Collection[str]) -> list[str]:
+    """Return the columns, or comparisons, that make groups, without those that are crossed in one text."""
+    return [*groups, *(name for text in by for name in crossed(text, columns))]
 
 
 def _names_ahead(new: str | None, dialect: Dialect) -> set[str]:

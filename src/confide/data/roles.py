@@ -6,19 +6,18 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 from confide.base.validation import examples, suggest
+from confide.data.named import refuse, unknown_categories
 from confide.data.twins import alike
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 
-def check_marks(marks: dict[str, str], roles: list[str], columns: list[str], trial: str) -> None:
-    """Raise if a column of the trial has two roles, or does not exist."""
+def check_marks(marks: dict[str, str], roles: list[str]) -> None:
+    """Raise if a column of the trial has two roles."""
     for role, column in marks.items():
         if column in roles or list(marks.values()).count(column) > 1:
             raise ValueError(f"{role} must be a column of its own, got {column!r}, which has another role.")
-        if column not in columns:
-            raise ValueError(f"{trial} has no column {column!r} ({role}); {suggest(column, columns)}")
 
 
 def check_there(wanted: Sequence[str], found: Mapping[str, list[str]]) -> None:
@@ -31,16 +30,20 @@ def check_there(wanted: Sequence[str], found: Mapping[str, list[str]]) -> None:
 
 def declared_categories(categories: Sequence[str], columns: list[str]) -> set[str]:
     """Return the columns that were declared categories; raise if there is no column of that name."""
-    declared = {categories} if isinstance(categories, str) else {str(name) for name in categories}
-    for name in sorted(declared - set(columns)):
-        raise ValueError(f"{name!r} is declared a category and is no covariate or treatment; {suggest(name, columns)}")
+    declared = set(listed_names(categories))
+    refuse(unknown_categories(declared, columns))
     return declared
+
+
+def listed_names(names: Any) -> list[str]:
+    """Return one name, or several, as a list of texts."""
+    return [names] if isinstance(names, str) else [str(name) for name in names]
 
 
 def chosen_covariates(tables: dict[str, list[str]], roles: list[str], covariates: Any) -> list[str]:
     """Return the names of the covariates: those chosen, or else those that both tables have."""
     if covariates is not None:
-        names = [covariates] if isinstance(covariates, str) else [str(name) for name in covariates]
+        names = listed_names(covariates)
         taken = [name for name in roles if name in names]
         if taken:
             raise ValueError(f"{taken[0]!r} cannot be a covariate: it has another role.")

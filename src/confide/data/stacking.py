@@ -15,7 +15,8 @@ from confide.base.validation import examples, number_of
 from confide.data import kinds
 from confide.data.arrow import is_frame, read_frame, read_table
 from confide.data.large_table import Beyond, LargeTable, TableByBatches
-from confide.data.roles import check_marks, check_there, chosen_covariates, declared_categories
+from confide.data.named import check_named
+from confide.data.roles import check_marks, check_there, chosen_covariates, declared_categories, listed_names
 from confide.data.sources import Sources, cut_to_memory, rest_of, scanned
 from confide.data.study import Study
 from confide.data.twins import twins
@@ -98,10 +99,10 @@ def stack(
     marks = {name: str(column) for name, column in (("assignment", assignment), ("cluster", cluster)) if column}
     tables = {name: read_table(table) for name, table in given.items() if table is not large}
     found = {name: large.column_names if table is large else tables[name].column_names for name, table in given.items()}
-    check_marks(marks, roles, found[names[1]], names[1])
-    check_there(roles, found)
+    asked = None if covariates is None else listed_names(covariates)
+    check_named(found, roles[0], roles[1], asked, marks=marks, categories=listed_names(categories))
+    check_marks(marks, roles)
     chosen, covariates = covariates, chosen_covariates(found, [*roles, *marks.values()], covariates)
-    check_there(covariates, found)
     if chosen is None and len(tables) == 2:
         warn_of_identifiers(covariates, list(tables.values()), stacklevel=2)
     declared = declared_categories(categories, [*covariates, roles[0]])

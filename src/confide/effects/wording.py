@@ -1,9 +1,11 @@
-"""Average effects in words: one sentence per record, for the screen and for the report."""
+"""Average effects in words: sentences made from records, for the screen and for the report."""
 
 from __future__ import annotations
 
 from math import floor, isfinite, log10
 from typing import TYPE_CHECKING
+
+from confide.effects.averages import EVERYBODY
 
 if TYPE_CHECKING:
     from confide.effects.averages import AverageEffect
@@ -68,3 +70,30 @@ def average_in_words(
     span = " to ".join(plain(end, decimals=decimals) for end in sorted(map(abs, ends)))
     size = plain(abs(scale * record.effect), decimals=decimals)
     return f"On average, {treated} instead of {control} {does} {outcome} by {size}{units} ({level} {span}) {who}."
+
+
+def better_in_words(record: AverageEffect, *, treated: str, control: str, outcome: str, lower_is_better: bool) -> str:
+    """Return which treatment is better on average, in a sentence; empty if the interval does not tell."""
+    if not isfinite(record.low) or record.low <= 0 <= record.high:
+        return ""
+    better = treated if (record.effect > 0) != lower_is_better else control
+    direction = "lower" if lower_is_better else "higher"
+    return f"With {direction} {outcome} as the better, {better} is the better of the two on average."
+
+
+def few_in_words(records: list[AverageEffect], *, binary: bool) -> str:
+    """Return that intervals from few rows are approximate, in a sentence; empty if none is from few.
+
+    Those of outcomes of 0 and 1 (``binary``) cover their level with few rows too.
+    """
+    few = [each for each in records if each.units < each.units_needed and isfinite(each.low)]
+    if binary or not few:
+        return ""
+    least = min(few, key=lambda each: each.units)
+    unit = "rows of a treatment" if least.clusters is None else "clusters"
+    where = "" if least.group == EVERYBODY else f" for {least.group}"
+    they_are, they = ("The interval is", "it") if len(records) == 1 else ("Intervals are", "they")
+    return (
+        f"{they_are} approximate with fewer than {least.units_needed} {unit} (here {least.units}{where}): if outcomes "
+        f"are very skewed, {they} may miss in more than {100 * least.alpha:.10g} % of trials."
+    )

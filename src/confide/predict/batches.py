@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from confide.base.threads import cores, keep_to_one_thread, one_thread
 from confide.data.csv_files import PLAIN, Dialect
-from confide.data.encoding import NumberColumn, near_misses
+from confide.data.encoding import CategoryColumn, NumberColumn, near_misses
 from confide.data.files import Batch, check_columns, read_batches
 from confide.data.formats import format_of
 from confide.data.kinds import numbers
@@ -224,6 +224,12 @@ def covariates(model: CounterfactualIntervals) -> list[str]:
     if names is None:
         raise ValueError("the model was fitted on an array without column names; fit it on tables to answer files.")
     return [str(name) for name in names]
+
+
+def categories(model: CounterfactualIntervals) -> list[str]:
+    """Return the names of the columns that the model reads as categories, if its encoder is confide's own."""
+    columns = getattr(model.encoder_, "columns_", [])
+    return [column.name for column in columns if isinstance(column, CategoryColumn)]
 
 
 def carrying(source: str, out: str) -> Callable[[CounterfactualIntervals, Batch], pa.Table]:

@@ -15,7 +15,7 @@ from confide.diagnostics.correlation import AtCorrelation, correlation_curve
 from confide.diagnostics.covariate_balance import Balance, balance
 from confide.diagnostics.flow import RowFlow, row_flow
 from confide.diagnostics.tipping import AtGamma, gamma_curve
-from confide.effects.averages import AverageEffect, average_effect
+from confide.effects.averages import AverageEffect, averages_by_each
 from confide.effects.selection import Selection, select
 from confide.exceptions import InfiniteIntervalWarning, PopulationWarning, RefusalError
 from confide.predict.answer import contrasts
@@ -88,10 +88,10 @@ class Findings:
         study: Study | None = None,
         *,
         control: Label | None = None,
-        by: Sequence[str] = (),
+        by: Sequence[str | Sequence[str]] = (),
         choice: Choice | None = None,
     ) -> Findings:
-        """Return everything that can be said; ``by`` are columns that make groups, each by itself.
+        """Return everything that can be said; each of ``by`` makes groups by itself: a column, or several crossed.
 
         The model's own groups come first. Raises a ValueError if a column is not a covariate, or makes too many groups.
         """
@@ -119,7 +119,7 @@ class Findings:
                 refused |= dict.fromkeys(("averages", "balance", "flow"), NO_TABLES)
             else:
                 columns = [*([] if model.groups is None else [model.groups]), *by]
-                ask("averages", lambda: {pair: _averages(model, study, pair, columns) for pair in pairs})
+                ask("averages", lambda: {pair: averages_by_each(model, study, *pair, columns) for pair in pairs})
                 ask("flow", lambda: row_flow(model, study, individuals.counted.rows))
                 found["balance"] = balance(study, individuals.X, control=pairs[0][1])
             if model.side_ == "both":
@@ -144,18 +144,6 @@ class Findings:
     def chosen(self) -> Selection | None:
         """Whom to choose at the rate that was asked for; None if nobody asked."""
         return next((each for each in self.selections if each.fdr == self.rate), None)
-
-
-def _averages(
-    model: CounterfactualIntervals, study: Study, pair: tuple[Label, Label], columns: Sequence[Any]
-) -> list[AverageEffect]:
-    """Return the average effect over everybody, and by the groups of each of these columns; each group once."""
-    treated, control = pair
-    found: dict[str, AverageEffect] = {}
-    for each in (None, *columns):
-        for record in average_effect(model, study, treated, control, each):
-            found.setdefault(record.group, record)
-    return list(found.values())
 
 
 def _selections(

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from math import isfinite
 from typing import TYPE_CHECKING
 
-from confide.effects.wording import average_in_words, decimals_of, plain
+from confide.effects.wording import average_in_words, decimals_of, few_in_words, plain
 
 if TYPE_CHECKING:
     from confide.effects.averages import AverageEffect
@@ -106,7 +106,9 @@ def _answer(
         first, treated=treated, control=control, outcome=outcome, unit=unit, scale=scale, minus=MINUS, as_wide=True
     )
     verdict, tone = _verdict(first, words, treated if len(findings.pairs) > 1 else "", refuted=refuted)
-    more = [*_needed(first, words), *_sharper(first, f" {unit}" if unit else "", scale), *_by_group(records)]
+    few = few_in_words(records, binary=findings.binary)
+    more = [*_needed(first, words), *_sharper(first, f" {unit}" if unit else "", scale), *filter(None, [few])]
+    more += _by_group(records)
     if tone != "open" and not words.lower_is_better:
         other = "if lower is, make the page with --lower-is-better"
         more.insert(0, f"It is assumed that higher is better for {outcome}; {other}.")

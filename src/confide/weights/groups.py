@@ -6,7 +6,6 @@ New rows are ranked among trial rows of their own group.
 from __future__ import annotations
 
 import operator
-import re
 import warnings
 from dataclasses import dataclass
 from numbers import Integral
@@ -17,6 +16,7 @@ import numpy as np
 from confide.base.validation import examples, suggest
 from confide.data import kinds
 from confide.data.encoding import as_table
+from confide.data.named import COMPARED, COMPARISON, compared_column, refuse, unknown_groups
 from confide.exceptions import InfiniteIntervalWarning
 
 if TYPE_CHECKING:
@@ -29,10 +29,7 @@ if TYPE_CHECKING:
 
 # More cells than this are refused: each needs trial rows of its own.
 MOST_CELLS = 20
-# A comparison of a column with a number, and what each sign means and its contrary.
-COMPARISON = re.compile(
-    r"(?P<column>.*\S)\s*(?P<sign><=|>=|<|>)\s*(?P<number>[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)"
-)
+# What each sign of a comparison means, and its contrary.
 SIGNS: dict[str, Any] = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
 CONTRARY = {"<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 
@@ -73,15 +70,11 @@ class Groups:
         listed = [columns] if isinstance(columns, str) or not np.iterable(columns) else list(columns)
         table = as_table(X)
         names = tuple(f"x{each}" if isinstance(each, Integral) else str(each) for each in listed)
-        unknown = [name for name in names if _column(name, table) not in table.column_names]
-        if unknown or not names:
-            shown = repr(unknown[0]) if unknown else "an empty list"
-            meant = _column(unknown[0], table) if unknown else ""
-            raise ValueError(
-                f"groups must be covariates, got {shown}; {suggest(meant, table.column_names)} One that holds numbers "
-                "can be compared with a number, as in 'age > 70'."
-            )
-        held = tuple(kinds_of[_column(name, table)] for name in names)
+        if not names:
+            there_are = f"{suggest('', table.column_names)}{COMPARED}"
+            raise ValueError(f"groups must be covariates, got an empty list; {there_are}")
+        refuse(unknown_groups(names, table.column_names))
+        held = tuple(kinds_of[compared_column(name, table.column_names)] for name in names)
         cells = sorted(set(_cells(table.filter(trial), names, held)[0]), key=_in_order)
         if len(cells) > MOST_CELLS:
             raise ValueError(
@@ -99,7 +92,7 @@ class Groups:
     def codes(self, X: Table) -> NDArray[np.intp]:
         """Return the number of each row's cell; -1 for one that the trial does not have."""
         table = as_table(X)
-        missing = [name for name in self.columns if _column(name, table) not in table.column_names]
+        missing = [name for name in self.columns if compared_column(name, table.column_names) not in table.column_names]
         if missing:
             raise ValueError(f"the group column {missing[0]!r} is missing; {suggest(missing[0], table.column_names)}")
         place = {cell: number for number, cell in enumerate(self.cells)}
@@ -134,12 +127,6 @@ def _cells(
     return [tuple(told[place] for (told, _), place in zip(columns, row, strict=True)) for row in places], which
 
 
-def _column(name: str, table: pa.Table) -> str:
-    """Return the column that is compared with a number; a name that the table has is a column as it stands."""
-    found = None if name in table.column_names else COMPARISON.fullmatch(name)
-    return name if found is None else found["column"]
-
-
 def _named(column: str, value: str) -> str:
     """Return the name of a group: "town = Öst", "age > 70", "age <= 70" or "age = missing"."""
     found = COMPARISON.fullmatch(column) if value in ("yes", "no", "missing") else None
@@ -163,7 +150,7 @@ def _is_number(value: str) -> bool:
 
 def _texts(table: pa.Table, name: str, kind: str) -> tuple[list[str], NDArray[np.intp]]:
     """Return the texts of a column's different values, or whether a comparison of them holds, and each row's place."""
-    column = _column(name, table)
+    column = compared_column(name, table.column_names)
     if kind == kinds.CATEGORIES:
         if column != name:
             raise ValueError(f"{name!r} compares {column!r} with a number, and it holds categories. Name the column.")
