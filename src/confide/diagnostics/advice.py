@@ -11,7 +11,7 @@ import numpy as np
 from confide.base.notebook import html_table
 from confide.base.validation import examples
 from confide.conformal.quantile import effective_sample_size
-from confide.methods.promise import weakest
+from confide.methods.promise import computed_at, level_in_force, weakest
 from confide.methods.weighted import weighs_outcome
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from confide.diagnostics.records import ArmDiagnostics
     from confide.methods.base import ArmEstimator
     from confide.methods.promise import Promise, Whom
-    from confide.typing import Label
+    from confide.typing import Label, Level
     from confide.weights.arm_weights import ArmWeights
 
 # With an effective sample size below this, the achieved coverage may be far from the level.
@@ -42,7 +42,8 @@ def give_advice(record: ArmDiagnostics, arm: ArmEstimator) -> tuple[str, ...]:
     """Return sentences on when not to trust the arm, and what to do; empty if no number is a reason for concern."""
     said = []
     if shortage := arm._shortage():
-        said.append(f"{shortage[0].upper()}{shortage[1:]}")
+        computed = on_level("Intervals are", "alpha", record.alpha, record.gamma)
+        said.append(f"{shortage[0].upper()}{shortage[1:]}{computed}")
     else:
         said += [*_on_calibration(record, arm), *_on_misses(record, arm)]
     weighted = arm.weights_ is not None and arm.weights_.target is not None
@@ -51,27 +52,27 @@ def give_advice(record: ArmDiagnostics, arm: ArmEstimator) -> tuple[str, ...]:
 
 def _on_calibration(record: ArmDiagnostics, arm: ArmEstimator) -> list[str]:
     said = []
-    alpha, rows, size, weights = record.alpha, record.calibration, record.effective_size, arm.weights_
+    level, rows, size, weights = record.level, record.calibration, record.effective_size, arm.weights_
     small = {} if weights is None else _small_groups(weights)
     if weights is not None and small:
         listed = examples([f"{name} ({worth:.0f})" for name, worth in small.items()])
         said.append(
             f"In some groups calibration rests on few {weights.units}, by their weight: {listed}. The promise is an "
             "average over samples; with this one the coverage of the smallest may well be "
-            f"{_spread(alpha, min(small.values())):.0%} more or less. Use more {weights.units}, or fewer groups."
+            f"{_spread(level, min(small.values())):.0%} more or less. Use more {weights.units}, or fewer groups."
         )
     elif rows and size < FEW_ROWS:
         worth = f"{rows} rows" if round(size, 6) == rows else f"{rows} rows worth {size:.1f} of equal weight"
         said.append(
             f"Calibration rests on {worth}. The promise is an average over samples; with this one the coverage may "
-            f"well be {_spread(alpha, size):.0%} more or less. Use more rows."
+            f"well be {_spread(level, size):.0%} more or less. Use more rows."
         )
-    if record.largest_share > alpha and round(size, 6) < rows:
+    if record.largest_share > level and round(size, 6) < rows:
         remedy = "or use a method with bounded weights (pooled-dr, transfer)"
         if weights is not None and weights.target is not None:
             remedy = "and ask about people more like the trial's"
         said.append(
-            f"One calibration row carries {record.largest_share:.0%} of the weight, more than alpha = {alpha:g}: it "
+            f"One calibration row carries {record.largest_share:.0%} of the weight, more than {_named(record)}: it "
             f"alone can set the width. Look at that row, {remedy}."
         )
     if record.first_stage_size is not None and record.first_stage_size < FEW_ROWS:
@@ -90,6 +91,19 @@ def _on_calibration(record: ArmDiagnostics, arm: ArmEstimator) -> list[str]:
             "searched. Declare the outcome's bounds (outcome_range=), or use transfer."
         )
     return said
+
+
+def on_level(what: str, name: str, alpha: Level, gamma: float) -> str:
+    """Return the sentence that explains the level in a shortage, with the remedy that gamma is; empty without gamma."""
+    if gamma == 1:
+        return ""
+    told = level_in_force(alpha, gamma)
+    return f" {what} computed at {name}/gamma = {told}: a smaller gamma makes this level larger."
+
+
+def _named(record: ArmDiagnostics) -> str:
+    """Return the level that an arm's intervals are computed at, and what it is."""
+    return f"alpha = {record.alpha:g}" if record.gamma == 1 else f"alpha/gamma = {record.level:.3g}"
 
 
 def _spread(alpha: float, size: float) -> float:
@@ -122,7 +136,7 @@ def _on_misses(record: ArmDiagnostics, arm: ArmEstimator) -> list[str]:
     return [
         (
             "All intervals have one width: if errors are larger for some people than for others, people who are hard "
-            f"to predict are missed more often than alpha = {record.alpha:g}, and others less often. Where that "
+            f"to predict are missed more often than {_named(record)}, and others less often. Where that "
             f"matters, {remedy} lets widths follow the size of errors."
         )
     ]
@@ -213,8 +227,9 @@ def summarise(
     records = list(arms.values())
     first = records[0]
     promise = weakest((record.promise for record in records), first.alpha)
+    asked_for = f"alpha = {first.alpha:g}{computed_at(first.alpha, first.gamma)}"
     opening = [
-        f"{first.method} at alpha = {first.alpha:g}; promised coverage of an outcome: {promise}.",
+        f"{first.method} at {asked_for}; promised coverage of an outcome: {promise}.",
         f"Effects against {control} (the control) by {effect}; promised coverage: {effect_promise}.",
         whom.assumptions,
         *on_target(records, shift),
@@ -294,11 +309,12 @@ def on_refuted_lot(found: Randomisation | None) -> list[str]:
     ]
 
 
-def described_effect(promise: Promise, arm_alpha: float) -> str:
-    """Return the promise of an effect, whose two steps are at ``arm_alpha``, as a percentage with its reason."""
+def described_effect(promise: Promise, arm_alpha: Level, gamma: float) -> str:
+    """Return the promise of an effect, whose steps are at ``arm_alpha``/gamma, as a percentage with its reason."""
     if not promise.exists:
         return str(promise)
-    return f"{promise.shown_at(arm_alpha)}, because each of its two steps is taken at {arm_alpha:g}"
+    taken = level_in_force(arm_alpha, gamma)
+    return f"{promise.shown_at(arm_alpha)}, because each of its two steps is taken at {taken}"
 
 
 def advised(

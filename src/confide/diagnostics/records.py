@@ -69,7 +69,9 @@ class ArmDiagnostics(ShownRecord):
     base_r2 : float or None
         R² of its points on the rows that calibrate it, which it has not learnt from; None if there are none.
     alpha : float
-        The level.
+        The level that is asked for.
+    gamma : float
+        How many times as frequent as in the trial people may be: intervals are computed at alpha/gamma.
     observational, trial : int
         Number of rows of each source.
     calibration : int
@@ -108,6 +110,7 @@ class ArmDiagnostics(ShownRecord):
     base: str
     base_r2: float | None
     alpha: float
+    gamma: float
     observational: int
     trial: int
     calibration: int
@@ -122,6 +125,11 @@ class ArmDiagnostics(ShownRecord):
     infinite: float
     at_edge: float | None
     advice: tuple[str, ...] = ()
+
+    @property
+    def level(self) -> float:
+        """The level that intervals are computed at."""
+        return self.alpha / self.gamma
 
 
 def diagnose(
@@ -150,6 +158,7 @@ def diagnose(
         base=name_of_base(arm.base_),
         base_r2=arm.base_r2_,
         alpha=alpha,
+        gamma=whom.gamma,
         observational=sample.counts[0],
         trial=sample.counts[1],
         calibration=len(weights.shares),

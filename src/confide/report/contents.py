@@ -96,7 +96,7 @@ def contents(
     return {
         **shared,
         "advice": advised(
-            arms, model.effect_.shortages(), model.randomisation_, model.whom_, tested=evidence is not None
+            arms, model._effect_shortages(), model.randomisation_, model.whom_, tested=evidence is not None
         ),
         "answers": answers(findings, words, refuted=bool(refuted)),
         "arm_alpha": arm_alpha,
@@ -112,7 +112,7 @@ def contents(
         "data": Markup(as_json(data)),  # noqa: S704  (escaped there)
         "discrete_effects": discrete_effects,
         "effect": model.effect_name_,
-        "effect_promise": described_effect(model.effect_promise_, float(model._inner(model.arm_alpha_))),
+        "effect_promise": described_effect(model.effect_promise_, model.arm_alpha_, float(model.gamma_)),
         "evidence": evidence,
         "few_rows": FEW_ROWS,
         "findings": findings,
