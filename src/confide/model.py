@@ -16,6 +16,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_is_fitted
 
+from confide.base.advice import Advice
 from confide.base.cache import make_once
 from confide.base.state import Labelled
 from confide.base.validation import all_or_nothing
@@ -619,14 +620,15 @@ class CounterfactualIntervals(Labelled, BaseEstimator):
             ("effect intervals, ", self.effect_.shortages(), self._on_step()),
         ):
             if found:
-                warnings.warn(f"{said_once(found, what)}{level}", InfiniteIntervalWarning, stacklevel=stacklevel)
+                text = " ".join([said_once(found, what), *level])
+                warnings.warn(text, InfiniteIntervalWarning, stacklevel=stacklevel)
                 return
 
     def _effect_shortages(self) -> dict[Label, str]:
         """Return why all effect intervals are infinite, by treatment, and the level that they are computed at."""
-        return {label: f"{text}{self._on_step()}" for label, text in self.effect_.shortages().items()}
+        return {label: Advice.joined([text, *self._on_step()]) for label, text in self.effect_.shortages().items()}
 
-    def _on_step(self) -> str:
+    def _on_step(self) -> list[Advice]:
         """Return at which level each step of an effect is computed, if gamma makes it another than arm_alpha."""
         return on_level("Each of an effect's two steps is", "arm_alpha", self.arm_alpha_, float(self.gamma_))
 

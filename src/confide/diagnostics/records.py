@@ -21,6 +21,7 @@ from confide.models.comparison import FOLDS
 from confide.models.preprocessing import logistic_on_splines
 
 if TYPE_CHECKING:
+    from confide.base.advice import Advice
     from confide.data.splits import Rows
     from confide.methods.base import ArmEstimator
     from confide.methods.new_rows import NewRows
@@ -100,7 +101,7 @@ class ArmDiagnostics(ShownRecord):
     at_edge : float or None
         Share of sets there that touch the edge of the searched outcomes; None if the method does not search, or the
         edge is the declared ``outcome_range``.
-    advice : tuple of str
+    advice : tuple of Advice
         When not to trust the arm, and what to do; empty if no number is a reason for concern.
     """
 
@@ -124,7 +125,7 @@ class ArmDiagnostics(ShownRecord):
     clipped: int | None
     infinite: float
     at_edge: float | None
-    advice: tuple[str, ...] = ()
+    advice: tuple[Advice, ...] = ()
 
     @property
     def level(self) -> float:
