@@ -1,7 +1,8 @@
 """Make README's picture, docs/pictures/demo.png, the numbers behind it, demo.csv, and the page about them.
 
-The people and the approaches are those of `confide demo`: what the observational table alone says, what the small
-trial alone says, and what confide says with both, on people that none has seen. The gain, how much narrower intervals
+The people, the draws and the approaches are those of `confide demo`, so that both say the same numbers: what the
+observational table alone says, what the small trial alone says, and what confide says with both, on people that none
+has seen. The gain, how much narrower intervals
 are with both tables than from the trial alone, is a mean over draws, and so it has noise. The noise is stated, and the
 gain is measured again from other seeds: if one of them is farther away than the noise, the script fails.
 """
@@ -28,8 +29,9 @@ from confide.plot.canvas import new_figure, write_png
 DOCS = Path(__file__).parents[1] / "docs"
 PICTURES = DOCS / "pictures"
 WAYS = (BLIND, HALVED, ALONE, BOTH)
-# Draws of trial and held-out people per seed; the first seed is the picture's, the others check its gain.
-DRAWS = {"training": 8, "star": 6}
+# Draws of trial and held-out people per seed, those of `confide demo`; the first seed is the picture's, the others
+# check its gain.
+DRAWS = {name: example.draws for name, example in EXAMPLES.items()}
 GAINS_OF = "training"
 SEEDS = range(6)
 # The stated noise of a gain, in standard errors of a mean over the draws of a seed.
@@ -138,9 +140,9 @@ def page_of(rows: list[dict[str, Any]]) -> str:
         "",
         (
             "Real people, and no model has seen the outcomes that it predicts. *training*: a trial of 60 people, and "
-            "about 820 others who got the training that they had chosen, as in `confide demo`. *star*: a trial of 400 "
-            "pupils, and others who were selected into the observational table by their scores; its covariates say "
-            "little."
+            "about 820 others who got the training that they had chosen. *star*: a trial of 400 pupils, and others who "
+            "were selected into the observational table by their scores; its covariates say little. `confide demo` and "
+            "`confide demo --data star` draw the same people, and say the same numbers."
         ),
         "",
         f"| data | what answers | mean width of {1 - ALPHA:.0%} intervals | coverage | lowest and highest draw |",

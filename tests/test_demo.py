@@ -7,8 +7,10 @@ import pytest
 
 from confide import METHODS, CounterfactualIntervals, stack
 from confide import demo as story
+from confide.base.csv_rows import read_rows
 from confide.datasets.examples import EXAMPLES
 from confide.demo import ALPHA, story_of
+from pages import ROOT
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("story")]
 
@@ -52,3 +54,15 @@ def test_each_draw_is_told_and_enters_the_means(draws):
     assert told.claimed == pytest.approx(np.mean([each.claimed for each in draws.values()]))
     assert told.lines[0].promise.exists is False
     assert told.lines[-1].promise == METHODS["prognostic"].promise
+
+
+def test_the_draws_are_those_of_the_picture(draws):
+    """README's picture is made of docs/pictures/demo.csv, of as many draws of the first seed."""
+    rows = [row for row in read_rows(ROOT / "docs" / "pictures" / "demo.csv") if row["seed"] == 0]
+    for name, example in EXAMPLES.items():
+        assert {row["draw"] for row in rows if row["data"] == name} == set(range(example.draws))
+    for draw, told in draws.items():
+        for line in told.lines:
+            drawn = [row for row in rows if (row["data"], row["draw"], row["way"]) == ("training", draw, line.what)]
+            np.testing.assert_allclose(line.coverage, [row["coverage"] for row in drawn], rtol=1e-3)
+            np.testing.assert_allclose(line.width, [row["width"] for row in drawn], rtol=1e-3)

@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.model_selection import train_test_split
 
+from confide.base.advice import Advice
 from confide.base.cache import Fits, sharing_fits
 from confide.base.notebook import ShownRecord
 from confide.data.splits import one_of_each, split_places
@@ -117,7 +118,7 @@ def on_held_out(model: CounterfactualIntervals, study: Study, seed: int, by: Any
     try:
         parts = hold_out(study, seed)
     except RefusalError as error:
-        return Compared(name, model.promise_, [], {}, str(error))
+        return Compared(name, model.promise_, [], {}, error.args[0])
     return next(compare(*parts, model.alpha_, seed, [name], {name: model}, by))
 
 
@@ -135,8 +136,11 @@ def hold_out(study: Study, seed: int) -> tuple[Study, Study]:
     held, least = math.ceil(HELD_OUT * len(in_trial)), 1 if strata is None else len(np.unique(strata))
     if not least <= held <= len(in_trial) - least:
         raise RefusalError(
-            f"{HELD_OUT:.0%} of the trial's {len(in_trial)} rows cannot be held out: both parts need {least} of them. "
-            "Use a larger trial."
+            Advice.of(
+                f"{HELD_OUT:.0%} of the trial's {len(in_trial)} rows cannot be held out: both parts need {least} of "
+                "them.",
+                "Use a larger trial.",
+            )
         )
     if study.cluster is None:
         _, test = train_test_split(in_trial, test_size=HELD_OUT, random_state=seed, stratify=strata)
@@ -146,8 +150,11 @@ def hold_out(study: Study, seed: int) -> tuple[Study, Study]:
     shown = _thinned(study, shown, seed)
     if len(shown) < LEAST_HELD_OUT and len(shown) < len(test):
         raise RefusalError(
-            f"of {len(test)} held-out rows {len(shown)} are left, one per cluster and as frequent as in the "
-            "population: too few to show coverage. Use a larger trial."
+            Advice.of(
+                f"of {len(test)} held-out rows {len(shown)} are left, one per cluster and as frequent as in the "
+                "population: too few to show coverage.",
+                "Use a larger trial.",
+            )
         )
     return study.take(np.setdiff1d(rows, test)), study.take(shown)
 
@@ -220,7 +227,7 @@ def compare(
                 model.fit(study)
                 refused = None
             except RefusalError as error:
-                refused = str(error)
+                refused = error.args[0]
         # Nothing is yielded inside the block: whoever asks would be in it, with its cache and without its warnings.
         if refused is None:
             yield Compared.of(name, model.promise_, model, held_out, by)

@@ -16,6 +16,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_is_fitted
 
+from confide.base.advice import Advice
 from confide.base.cache import make_once
 from confide.base.state import Labelled
 from confide.base.validation import all_or_nothing
@@ -25,7 +26,7 @@ from confide.data.arrow import origin_of
 from confide.data.encoding import EncodedRows, encoded_by, encoded_table, fitted_encoder, kinds_of
 from confide.data.splits import spawn_seeds
 from confide.data.study import Study, as_study
-from confide.diagnostics.advice import described_effect, summarise
+from confide.diagnostics.advice import described_effect, on_level, summarise
 from confide.diagnostics.covariate_shift import NOTHING, Population, farthest_apart
 from confide.diagnostics.kept import sampled_arms, sampled_people, sampled_trial
 from confide.diagnostics.randomisation import Randomisation, randomisation_test
@@ -451,13 +452,13 @@ class CounterfactualIntervals(Labelled, BaseEstimator):
     def summary(self) -> str:
         """Return the diagnostics as text: method, promise, each arm's numbers, and when not to trust them."""
         check_is_fitted(self)
-        promised = described_effect(self.effect_promise_, float(self._inner(self.arm_alpha_)))
+        promised = described_effect(self.effect_promise_, self.arm_alpha_, float(self.gamma_))
         return summarise(
             self.diagnostics_,
             self.effect_name_,
             promised,
             self.control_,
-            self.effect_.shortages(),
+            self._effect_shortages(),
             whom=self.whom_,
             shift=self._shift(),
             randomisation=self.randomisation_,
@@ -613,10 +614,23 @@ class CounterfactualIntervals(Labelled, BaseEstimator):
     def _warn_of_shortage(self, stacklevel: int = 3) -> None:
         """Warn once if all outcome intervals, or else all effect intervals, are infinite."""
         outcomes = {label: text for label, arm in self.arms_.items() if (text := arm._shortage())}
-        for what, found in (("", outcomes), ("effect intervals, ", self.effect_.shortages())):
+        computed = on_level("Intervals are", "alpha", self.alpha_, float(self.gamma_))
+        for what, found, level in (
+            ("", outcomes, computed),
+            ("effect intervals, ", self.effect_.shortages(), self._on_step()),
+        ):
             if found:
-                warnings.warn(said_once(found, what), InfiniteIntervalWarning, stacklevel=stacklevel)
+                text = " ".join([said_once(found, what), *level])
+                warnings.warn(text, InfiniteIntervalWarning, stacklevel=stacklevel)
                 return
+
+    def _effect_shortages(self) -> dict[Label, str]:
+        """Return why all effect intervals are infinite, by treatment, and the level that they are computed at."""
+        return {label: Advice.joined([text, *self._on_step()]) for label, text in self.effect_.shortages().items()}
+
+    def _on_step(self) -> list[Advice]:
+        """Return at which level each step of an effect is computed, if gamma makes it another than arm_alpha."""
+        return on_level("Each of an effect's two steps is", "arm_alpha", self.arm_alpha_, float(self.gamma_))
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

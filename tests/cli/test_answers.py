@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import shlex
 import subprocess
 import sys
@@ -17,6 +18,7 @@ from confide import compare as held_out
 from confide import demo as story
 from confide.cli.shared import dialect_of, options_of
 from confide.cli.text import console
+from pages import ROOT
 from tables import people, typed, write
 
 
@@ -345,6 +347,8 @@ def test_the_demo_tells_the_story_and_what_to_look_at(tmp_path, confide, monkeyp
     assert (status, err) == (0, "")
     assert opened == [(tmp_path / "report.html").as_uri()]
     assert out.index("With both tables an interval of") < out.index("are the observational table")
+    narrower = re.search(r"(\d+) % narrower \(±", (ROOT / "README.md").read_text(encoding="utf-8"))[1]
+    assert f"intervals are {narrower}% narrower" in " ".join(out.split())
     assert names(tmp_path) == ["report.html"]
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     question = "Does mathematics instead of vocabulary change the mathematics score (points) for people like these?"

@@ -2,11 +2,14 @@
 
 import io
 import math
+import re
 from dataclasses import replace
+from statistics import fmean
 
 import pytest
 from rich.console import Console
 
+from confide.base.csv_rows import read_rows
 from confide.cli.text import (
     after_story,
     answer,
@@ -31,6 +34,7 @@ from confide.paper.reproduce import reproduced
 from confide.paper.screen import reproduction_parts
 from confide.paper.theorem import Verdict, limit_probability, paper_deltas
 from confide.paper.theorem_cases import CASES, as_row
+from pages import ROOT
 
 
 def shown(*parts, width=120):
@@ -143,6 +147,30 @@ def test_the_story_says_what_its_numbers_say():
     assert "intervals are not narrower than from the trial alone. On average" in answer(EXAMPLES["star"], lost)
     assert "alone is right for 78% to 90%" in closing(gained)
     assert "average effect are 25% narrower than from the trial alone" in closing(gained)
+
+
+def test_the_demonstration_says_what_the_picture_says():
+    """From the numbers of README's picture, whose draws are those of the demonstration."""
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    said = {name: answer(example, pictured(name)) for name, example in EXAMPLES.items()}
+    gain = re.search(r"intervals are (\d+)% narrower", said["training"])[1]
+    assert f"{gain} % narrower (±" in readme
+    for name, people in (("training", "people"), ("star", "pupils")):
+        share = re.search(rf"holds the score of (\d+)% of {people}", said[name])[1]
+        assert f"{share} % of {people}" in readme
+
+
+def pictured(name):
+    """Return the story of the picture's numbers: means over its draws."""
+    rows = [
+        row for row in read_rows(ROOT / "docs" / "pictures" / "demo.csv") if (row["data"], row["seed"]) == (name, 0)
+    ]
+    lines = []
+    for way in dict.fromkeys(row["way"] for row in rows):
+        arms = [[row for row in rows if (row["way"], row["treatment"]) == (way, arm)] for arm in (0, 1)]
+        means = ([fmean(row[number] for row in arm) for arm in arms] for number in ("coverage", "width"))
+        lines.append(Line(way, KEPT_UNDER_CONFOUNDING, *means))
+    return replace(story({}), lines=lines)
 
 
 def test_which_columns_are_covariates():

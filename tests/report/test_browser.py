@@ -184,7 +184,9 @@ def test_several_treatments(look, folder, new):
     for column, values in expected(model, new, 0.1, "placebo").items():
         np.testing.assert_array_equal(numbers(columns[column]), values)
     said = " ".join(seen.page.text_content("main").split())
-    assert "All are against placebo. For others make the report again with another --control." in said
+    assert "All are against placebo." in said
+    told = " ".join(seen.page.text_content("#maker").split())
+    assert "Effects are against placebo; --control names another treatment to compare with." in told
     together = "not promised that all intervals of one person, for the outcomes and for the effects, are right at once."
     assert f"Each interval is promised by itself. It is {together}" in said
     for label in labels:

@@ -47,11 +47,14 @@ def test_it_says_what_the_model_says(tmp_path, model):
     answered = write_report(path, model, new_patients())
     assert answered.rows == 200
     said = text_of(path)
+    body, _, maker = said.replace("&#39;", "'").replace("α = ", "alpha = ").partition("For whoever makes this page")
     for arm in model.diagnostics_.values():
+        assert arm.advice
         for text in arm.advice:
-            assert text.replace("`", "") in said.replace("&#39;", "'")
+            assert text.says in body
+            assert not text.remedy or text.replace("`", "") in maker
     assert METHODS["transfer-centred"].summary in said
-    assert "Not measured: a saved model does not contain the tables. Give --observational" in said
+    assert "Not measured: a saved model does not contain the tables, and the page was made without them." in body
     assert "No difference found is not evidence that there is none" in said
 
 
@@ -160,11 +163,13 @@ def test_it_says_for_whom(tmp_path, monkeypatch):
         # A column that is the model's group and the reader's is shown once.
         write_report(path, model, new_patients(10), study=study, methods=[], by=["town", "age > 50", "age<=50"])
     said = text_of(path).replace("&#39;", "'").replace("&#34;", '"').replace("&gt;", ">").replace("&lt;", "<")
-    assert "70 % intervals are requested; they are computed at α/1.5" in said
+    assert "transfer at α = 0.3, computed at level 0.3/1.5 = 0.2" in said
+    assert "70 % intervals are requested; they are computed at level 0.3/1.5 = 0.2, that is α/1.5" in said
+    assert "the true outcome of randomised people, computed at level 0.3/1.5 = 0.2. On" in said
     assert f"For whom{model.whom_.people}" in said
     assert model.whom_.assumptions in said
     assert "picked by its intervals, or by its covariates other than town." in said
-    assert "Promised for an effect≥ 70 %, because each of its two steps is taken at 0.1 (bonferroni)" in said
+    assert "Promised for an effect≥ 70 %, because each of its two steps is taken at 0.15/1.5 = 0.1 (bonferroni)" in said
     measured = said.partition("This report’s method, also by group")[2].partition("measured on the same rows")[0]
     averages = said.partition("from the trial alone")[2].partition("Is it certain")[0]
     for town in ("town = North, upper", 'town = the "South"', "town = Öst"):
@@ -186,7 +191,9 @@ def test_a_refuted_lot_stands_above_the_answer(tmp_path, monkeypatch):
     told = "Treatment in the trial depends on covariates more than chance allows"
     top, verdict, below = text_of(path).partition("In doubt: on average higher, which would be better.")
     assert verdict
-    assert top.count(told) == below.count(told) == 1
+    below, _, maker = below.partition("For whoever makes this page")
+    assert top.count(told) == below.count(told) == maker.count(told) == 1
+    assert "State probabilities that differ (assignment=, --assignment)." in maker
     assert 'class="verdict better"' not in path.read_text(encoding="utf-8")
     write_report(path, fitted(), new_patients(10))
     assert told not in text_of(path)
@@ -268,7 +275,7 @@ def test_infinite_effects_are_told_where_outcomes_are_finite(tmp_path):
         model = fitted(study=study_of(200, 30))
     write_report(path, model, new_patients(10))
     said = text_of(path)
-    assert "Effect intervals: alpha=0.05 needs 19 trial calibration rows for a finite interval; there are" in said
+    assert "Effect intervals: α = 0.05 needs 19 trial calibration rows for a finite interval; there are" in said
     assert "10 of 10 rows have an infinite interval for an effect at α = 0.1: too little" in said
     assert "interval for an outcome" not in said
 

@@ -203,7 +203,7 @@ def run(
         return
     from confide.cli.text import asked_line, covariate_line
 
-    typer.echo(f"{covariate_line(model.encoder_.columns_)}\n{asked_line(alpha, side)}\n\n{summary}", file=screen)
+    typer.echo(f"{covariate_line(model.encoder_.columns_)}\n{asked_line(alpha, side, gamma)}\n\n{summary}", file=screen)
     if answered is not None:
         print_answered(answered, out, screen, side)
     if effects is not None:

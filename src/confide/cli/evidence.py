@@ -97,11 +97,11 @@ def compare(
         return
     from confide.cli.text import comparison_notes, comparison_tables, console, group_parts
 
-    for table in comparison_tables(found, alpha):
+    for table in comparison_tables(found, alpha, gamma):
         console().print(table)
     if group:
         default = next((each for each in found if each.method == CounterfactualIntervals().method), found[0])
-        for part in group_parts(default, alpha, group):
+        for part in group_parts(default, alpha, group, gamma):
             console().print(part, highlight=False)
         typer.echo(f"By group: {default.method} only. `confide diagnose --method` shows another, --json all.")
     typer.echo("\n".join(comparison_notes(found, held_out_rows(study))))
@@ -169,10 +169,10 @@ def diagnose(
 
     print_rows(study, observational, sys.stdout)
     print_balance_and_flow(balanced, flow, clustered=study.cluster is not None)
-    typer.echo(f"{asked_line(alpha, side)}\n\n{summary}")
+    typer.echo(f"{asked_line(alpha, side, gamma)}\n\n{summary}")
     if held_out is not None:
         typer.echo()
-        for part in group_parts(held_out, alpha, group or []):
+        for part in group_parts(held_out, alpha, group or [], gamma):
             console().print(part, highlight=False)
     typer.echo("\n" + "\n".join(confounding_lines(tests)))
 

@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from confide.methods.promise import ASSUMPTIONS
+from confide.methods.promise import ASSUMPTIONS, computed_at
 from confide.methods.registry import METHODS
 
 if TYPE_CHECKING:
@@ -47,12 +47,12 @@ def method_lines() -> list[Any]:
     return [*parts, symbols, ASSUMPTIONS]
 
 
-def comparison_tables(found: list[Compared], alpha: float) -> list[Table]:
-    """Return coverage and width of each method on held-out rows, one table per arm."""
+def comparison_tables(found: list[Compared], alpha: float, gamma: float = 1.0) -> list[Table]:
+    """Return coverage and width of each method on held-out rows, one table per arm; intervals are of alpha/gamma."""
     arms = next((each.arms for each in found if each.arms), [])
     tables = []
     for number, arm in enumerate(arms):
-        title = f"Treatment {escape(str(arm.treatment))}: {_asked(arm, alpha)} on {arm.n} held-out trial rows"
+        title = f"Treatment {escape(str(arm.treatment))}: {_asked(arm, alpha, gamma)} on {arm.n} held-out trial rows"
         table = _table(title, ["method"], [*_measured(arm), "n_eff"])
         for each in found:
             if each.refused is not None:
@@ -64,13 +64,13 @@ def comparison_tables(found: list[Compared], alpha: float) -> list[Table]:
     return tables
 
 
-def group_parts(found: Compared, alpha: float, columns: Sequence[str]) -> list[Any]:
+def group_parts(found: Compared, alpha: float, columns: Sequence[str], gamma: float = 1.0) -> list[Any]:
     """Return a method's coverage by group on held-out rows, as a table, or why there is none."""
     by = " and ".join(columns)
     if found.refused is not None:
         return [f"Coverage by {escape(by)} is not shown: {escape(found.refused)}"]
     first = found.by_group[0]
-    title = f"Coverage by {escape(by)}: {_asked(first, alpha)} of {found.method} on held-out trial rows"
+    title = f"Coverage by {escape(by)}: {_asked(first, alpha, gamma)} of {found.method} on held-out trial rows"
     table = _table(title, ["group", "treatment"], ["rows", *_measured(first)])
     for each in found.by_group:
         names = escape(each.group), escape(str(each.treatment))
@@ -88,9 +88,10 @@ def _table(title: str, names: Sequence[str], numbers: Sequence[str]) -> Table:
     return table
 
 
-def _asked(record: Coverage, alpha: float) -> str:
-    """Return what was asked for, in words."""
-    return f"{percent(1 - alpha)} {'intervals' if record.bound is None else 'bounds'}"
+def _asked(record: Coverage, alpha: float, gamma: float) -> str:
+    """Return what was asked for, in words, and the level in force."""
+    told = computed_at(alpha, gamma)
+    return f"{percent(1 - alpha)} {'intervals' if record.bound is None else 'bounds'}{told}{',' if told else ''}"
 
 
 def _measured(record: Coverage) -> dict[str, str]:
@@ -178,9 +179,10 @@ def covariate_line(columns: Any) -> str:
     return f"Covariates: {listed}."
 
 
-def asked_line(alpha: float, side: str) -> str:
-    """Return which share of outcomes intervals are asked to hold."""
-    return f"Asked for: {'intervals' if side == 'both' else 'bounds'} that hold {percent(1 - alpha)} of outcomes."
+def asked_line(alpha: float, side: str, gamma: float) -> str:
+    """Return which share of outcomes intervals are asked to hold, and the level in force."""
+    what = "intervals" if side == "both" else "bounds"
+    return f"Asked for: {what} that hold {percent(1 - alpha)} of outcomes{computed_at(alpha, gamma)}."
 
 
 def story_parts(example: Example, story: Story) -> list[Any]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from confide.base.advice import Advice
 from confide.base.notebook import MOST_ROWS, html_table
 from confide.conformal.quantile import rows_needed
 
@@ -19,11 +20,12 @@ if TYPE_CHECKING:
     from confide.typing import Level
 
 
-def shortage(alpha: Level, rows: str, source: str, consequence: str, units: str = "rows") -> str:
+def shortage(alpha: Level, rows: str, source: str, consequence: str, units: str = "rows") -> Advice:
     """Return the warning that intervals cannot be finite, with the remedy; ``units`` may be clusters."""
-    return (
+    return Advice.of(
         f"alpha={float(alpha):g} needs {rows_needed(alpha)} {source} calibration {units} for a finite interval; "
-        f"there {rows}. {consequence}. Use a larger alpha or more {source} {units}."
+        f"there {rows}. {consequence}.",
+        f"Use a larger alpha or more {source} {units}.",
     )
 
 

@@ -23,7 +23,7 @@ class Example:
     load : callable
         Draws the three parts, given a seed.
     draws : int
-        Number of draws of trial and held-out people: the promise is an average over them.
+        Number of draws of trial and held-out people: the promise is an average over them. README's picture has as many.
     person, people : str
         What an individual is called; the first is also the name of the identifiers' column.
     treatment, outcome : str
@@ -58,7 +58,7 @@ class Example:
 EXAMPLES = {
     "training": Example(
         load=lambda seed: load_within_study(random_state=seed),
-        draws=4,
+        draws=8,
         person="person",
         people="people",
         treatment="mathGrp",
@@ -81,7 +81,7 @@ EXAMPLES = {
     ),
     "star": Example(
         load=lambda seed: load_star(random_state=seed),
-        draws=4,
+        draws=6,
         person="pupil",
         people="pupils",
         treatment="small",

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from confide.base.advice import Advice
 from confide.base.notebook import html_table
 from confide.base.validation import examples
 from confide.conformal.quantile import effective_sample_size
-from confide.methods.promise import weakest
+from confide.methods.promise import computed_at, level_in_force, weakest
 from confide.methods.weighted import weighs_outcome
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from confide.diagnostics.records import ArmDiagnostics
     from confide.methods.base import ArmEstimator
     from confide.methods.promise import Promise, Whom
-    from confide.typing import Label
+    from confide.typing import Label, Level
     from confide.weights.arm_weights import ArmWeights
 
 # With an effective sample size below this, the achieved coverage may be far from the level.
@@ -38,58 +39,80 @@ COLUMNS = 100
 TRUST = "Before you trust it"
 
 
-def give_advice(record: ArmDiagnostics, arm: ArmEstimator) -> tuple[str, ...]:
+def give_advice(record: ArmDiagnostics, arm: ArmEstimator) -> tuple[Advice, ...]:
     """Return sentences on when not to trust the arm, and what to do; empty if no number is a reason for concern."""
     said = []
     if shortage := arm._shortage():
-        said.append(f"{shortage[0].upper()}{shortage[1:]}")
+        computed = on_level("Intervals are", "alpha", record.alpha, record.gamma)
+        said.append(Advice.joined([shortage, *computed]).capitalised())
     else:
         said += [*_on_calibration(record, arm), *_on_misses(record, arm)]
     weighted = arm.weights_ is not None and arm.weights_.target is not None
     return (*said, *([] if weighted else _on_promise(record)), *_on_ratio(record, arm), *_on_confounding(record, arm))
 
 
-def _on_calibration(record: ArmDiagnostics, arm: ArmEstimator) -> list[str]:
+def _on_calibration(record: ArmDiagnostics, arm: ArmEstimator) -> list[Advice]:
     said = []
-    alpha, rows, size, weights = record.alpha, record.calibration, record.effective_size, arm.weights_
+    level, rows, size, weights = record.level, record.calibration, record.effective_size, arm.weights_
     small = {} if weights is None else _small_groups(weights)
     if weights is not None and small:
         listed = examples([f"{name} ({worth:.0f})" for name, worth in small.items()])
-        said.append(
+        few = Advice.of(
             f"In some groups calibration rests on few {weights.units}, by their weight: {listed}. The promise is an "
             "average over samples; with this one the coverage of the smallest may well be "
-            f"{_spread(alpha, min(small.values())):.0%} more or less. Use more {weights.units}, or fewer groups."
+            f"{_spread(level, min(small.values())):.0%} more or less.",
+            f"Use more {weights.units}, or fewer groups.",
         )
+        said.append(few)
     elif rows and size < FEW_ROWS:
         worth = f"{rows} rows" if round(size, 6) == rows else f"{rows} rows worth {size:.1f} of equal weight"
-        said.append(
+        few = Advice.of(
             f"Calibration rests on {worth}. The promise is an average over samples; with this one the coverage may "
-            f"well be {_spread(alpha, size):.0%} more or less. Use more rows."
+            f"well be {_spread(level, size):.0%} more or less.",
+            "Use more rows.",
         )
-    if record.largest_share > alpha and round(size, 6) < rows:
+        said.append(few)
+    if record.largest_share > level and round(size, 6) < rows:
         remedy = "or use a method with bounded weights (pooled-dr, transfer)"
         if weights is not None and weights.target is not None:
             remedy = "and ask about people more like the trial's"
-        said.append(
-            f"One calibration row carries {record.largest_share:.0%} of the weight, more than alpha = {alpha:g}: it "
-            f"alone can set the width. Look at that row, {remedy}."
+        heavy = Advice.of(
+            f"One calibration row carries {record.largest_share:.0%} of the weight, more than {_named(record)}: it "
+            "alone can set the width.",
+            f"Look at that row, {remedy}.",
         )
+        said.append(heavy)
     if record.first_stage_size is not None and record.first_stage_size < FEW_ROWS:
-        said.append(
+        noise = Advice.of(
             f"The first stage's weights are worth {record.first_stage_size:.0f} rows: its intervals are little more "
-            "than noise. Use another ratio, pooled-dr or transfer."
+            "than noise.",
+            "Use another ratio, pooled-dr or transfer.",
         )
+        said.append(noise)
     if record.infinite and weights is None:
-        said.append(
-            f"{record.infinite:.0%} of the intervals at the trial's covariates are infinite. Use a larger "
-            "alpha, more rows, or transfer."
-        )
+        infinite = f"{record.infinite:.0%} of the intervals at the trial's covariates are infinite."
+        said.append(Advice.of(infinite, "Use a larger alpha, more rows, or transfer."))
     if record.at_edge:
-        said.append(
+        edge = Advice.of(
             f"{record.at_edge:.0%} of the sets reach the edge of the searched outcomes, and nothing beyond it was "
-            "searched. Declare the outcome's bounds (outcome_range=), or use transfer."
+            "searched.",
+            "Declare the outcome's bounds (outcome_range=), or use transfer.",
         )
+        said.append(edge)
     return said
+
+
+def on_level(what: str, name: str, alpha: Level, gamma: float) -> list[Advice]:
+    """Return what explains the level in a shortage, and the remedy that gamma is; empty without gamma."""
+    if gamma == 1:
+        return []
+    told = f"{what} computed at level {level_in_force(alpha, gamma)}."
+    return [Advice.of(told, f"That is {name}/gamma: a smaller gamma makes it larger.")]
+
+
+def _named(record: ArmDiagnostics) -> str:
+    """Return the level that an arm's intervals are computed at, and what it is."""
+    return f"alpha = {record.alpha:g}" if record.gamma == 1 else f"alpha/gamma = {record.level:.3g}"
 
 
 def _spread(alpha: float, size: float) -> float:
@@ -108,7 +131,7 @@ def _small_groups(weights: ArmWeights) -> dict[str, float]:
     return found
 
 
-def _on_misses(record: ArmDiagnostics, arm: ArmEstimator) -> list[str]:
+def _on_misses(record: ArmDiagnostics, arm: ArmEstimator) -> list[Advice]:
     """Return whom the intervals miss more often, if all have one width."""
     if not arm._has_one_width():
         return []
@@ -119,41 +142,39 @@ def _on_misses(record: ArmDiagnostics, arm: ArmEstimator) -> list[str]:
         # A clipped quantile is for trials that are too small for any other method.
         instead = record.method in PROGNOSTIC_INSTEAD and getattr(arm, "clipped", None) is None
         remedy = "prognostic" if instead else grounded
-    return [
-        (
-            "All intervals have one width: if errors are larger for some people than for others, people who are hard "
-            f"to predict are missed more often than alpha = {record.alpha:g}, and others less often. Where that "
-            f"matters, {remedy} lets widths follow the size of errors."
-        )
-    ]
+    told = (
+        "All intervals have one width: if errors are larger for some people than for others, people who are hard "
+        f"to predict are missed more often than {_named(record)}, and others less often."
+    )
+    return [Advice.of(told, f"Where that matters, {remedy} lets widths follow the size of errors.")]
 
 
-def _on_promise(record: ArmDiagnostics) -> list[str]:
+def _on_promise(record: ArmDiagnostics) -> list[Advice]:
     measure = "Measure its coverage on held-out trial rows (coverage_report)"
     if not record.promise.exists:
-        return [f"{record.method} promises no coverage. {measure}, or use transfer."]
+        return [Advice.of(f"{record.method} promises no coverage.", f"{measure}, or use transfer.")]
     if record.promise.loss is not None:
         short = f"{record.method} promises its level minus an unknown error of its weights."
-        return [f"{short} {measure}; use transfer where the level must hold."]
+        return [Advice.of(short, f"{measure}; use transfer where the level must hold.")]
     return []
 
 
-def _on_ratio(record: ArmDiagnostics, arm: ArmEstimator) -> list[str]:
+def _on_ratio(record: ArmDiagnostics, arm: ArmEstimator) -> list[Advice]:
     said = []
     if getattr(arm, "ratio_", None) is not None and record.overlap is not None and record.overlap < LITTLE_OVERLAP:
-        said.append(
+        guesses = Advice.of(
             f"Trial and observational rows hardly overlap ({record.overlap:.2f} of 1): the weights are guesses where "
-            "one of the two is missing. Use transfer or naive, which need no overlap."
+            "one of the two is missing.",
+            "Use transfer or naive, which need no overlap.",
         )
+        said.append(guesses)
     if record.clipped:
-        said.append(
-            f"The ratio is at its limit on {record.clipped} rows: they are almost surely of one source. Check for a "
-            "covariate that gives the source away, or use transfer."
-        )
+        clipped = f"The ratio is at its limit on {record.clipped} rows: they are almost surely of one source."
+        said.append(Advice.of(clipped, "Check for a covariate that gives the source away, or use transfer."))
     return said
 
 
-def _on_confounding(record: ArmDiagnostics, arm: ArmEstimator) -> list[str]:
+def _on_confounding(record: ArmDiagnostics, arm: ArmEstimator) -> list[Advice]:
     if record.log_loss is None or record.log_loss_without_outcome is None or record.log_loss_error is None:
         return []
     if record.log_loss_without_outcome - record.log_loss <= CLEAR_GAIN * record.log_loss_error:
@@ -166,19 +187,19 @@ def _on_confounding(record: ArmDiagnostics, arm: ArmEstimator) -> list[str]:
         then = f"{record.method} allows for confounding as far as its ratio is right."
     else:
         then = f"The weights of {record.method} do not use outcomes: with confounding do not use it, but transfer."
-    return [
-        (
-            "The outcome helps to separate trial from observational rows (held-out log loss), a reason to run "
-            f"the test for hidden confounding: hidden_confounding_test, or `confide diagnose`. {then}"
-        )
-    ]
+    told = (
+        "The outcome helps to separate trial from observational rows (held-out log loss), a reason to run the test for "
+        "hidden confounding"
+    )
+    return [Advice.of(f"{told}. {then}", HOW_TO_TEST, f"{told}: {TEST}. {then}")]
 
 
 # The last sentence of all advice. The test for hidden confounding looks at more rows and takes longer; readers must not
 # mistake the diagnostics above for its result, which may differ.
+TEST = "hidden_confounding_test, or `confide diagnose`"
+HOW_TO_TEST = f"The test for hidden confounding is {TEST}."
 NOT_LOOKED_AT = (
-    "Not looked at: hidden confounding, for which hidden_confounding_test, or `confide diagnose`, is the test, and how "
-    "the trial was run, which no row shows."
+    "Not looked at: hidden confounding, for which {} the test, and how the trial was run, which no row shows."
 )
 # The same where the test's result stands beside it.
 TESTED = "Not looked at: how the trial was run, which no row shows. The test for hidden confounding stands by itself."
@@ -213,8 +234,9 @@ def summarise(
     records = list(arms.values())
     first = records[0]
     promise = weakest((record.promise for record in records), first.alpha)
+    asked_for = f"alpha = {first.alpha:g}{computed_at(first.alpha, first.gamma)}"
     opening = [
-        f"{first.method} at alpha = {first.alpha:g}; promised coverage of an outcome: {promise}.",
+        f"{first.method} at {asked_for}; promised coverage of an outcome: {promise}.",
         f"Effects against {control} (the control) by {effect}; promised coverage: {effect_promise}.",
         whom.assumptions,
         *on_target(records, shift),
@@ -267,38 +289,35 @@ def on_target(records: Sequence[ArmDiagnostics], shift: tuple[str, float] | None
     ]
 
 
-def on_randomisation(found: Randomisation | None, whom: Whom) -> list[str]:
+def on_randomisation(found: Randomisation | None, whom: Whom) -> list[Advice]:
     """Return what the test of randomisation says, if that is a reason for concern, or that it could not be made."""
     if found is None and whom.stands_in:
-        return [
-            (
-                "Whether the trial kept to the stated probabilities is not tested: with three or more treatments only "
-                "that of the treatment received is known. Look whether the arms' covariates agree after weighting: "
-                "balance, or `confide diagnose`."
-            )
-        ]
+        told = (
+            "Whether the trial kept to the stated probabilities is not tested: with three or more treatments only "
+            "that of the treatment received is known. Look whether the arms' covariates agree after weighting."
+        )
+        return [Advice.of(told, "That is shown by balance, or `confide diagnose`.")]
     return on_refuted_lot(found)
 
 
-def on_refuted_lot(found: Randomisation | None) -> list[str]:
+def on_refuted_lot(found: Randomisation | None) -> list[Advice]:
     """Return that the trial's lot is refuted, if the test of randomisation says so."""
     if found is None or found.p_value > UNBALANCED:
         return []
-    return [
-        (
-            f"Treatment in the trial depends on covariates more than chance allows (p = {found.p_value:.3f}, most on "
-            f"{found.covariate}: {found.difference:+.1f} standard deviations). If it was assigned with probabilities "
-            "that differ, state them (assignment=, --assignment): without them no promise holds. If it was not, the "
-            "trial has a fault."
-        )
-    ]
+    told = (
+        f"Treatment in the trial depends on covariates more than chance allows (p = {found.p_value:.3f}, most on "
+        f"{found.covariate}: {found.difference:+.1f} standard deviations). If it was assigned with probabilities that "
+        "differ, no promise holds without them. If it was not, the trial has a fault."
+    )
+    return [Advice.of(told, "State probabilities that differ (assignment=, --assignment).")]
 
 
-def described_effect(promise: Promise, arm_alpha: float) -> str:
-    """Return the promise of an effect, whose two steps are at ``arm_alpha``, as a percentage with its reason."""
+def described_effect(promise: Promise, arm_alpha: Level, gamma: float) -> str:
+    """Return the promise of an effect, whose steps are at ``arm_alpha``/gamma, as a percentage with its reason."""
     if not promise.exists:
         return str(promise)
-    return f"{promise.shown_at(arm_alpha)}, because each of its two steps is taken at {arm_alpha:g}"
+    taken = level_in_force(arm_alpha, gamma)
+    return f"{promise.shown_at(arm_alpha)}, because each of its two steps is taken at {taken}"
 
 
 def advised(
@@ -308,25 +327,34 @@ def advised(
     whom: Whom,
     *,
     tested: bool = False,
-) -> list[str]:
+) -> list[Advice]:
     """Return the advice on arms and effects, each sentence once; it names the arms if not all are meant.
 
     ``tested``: the result of the test for hidden confounding is shown too.
     """
-    by_advice: dict[str, list[str]] = {}
+    by_advice: dict[Advice, list[str]] = {}
     for record in records:
         for text in record.advice:
             by_advice.setdefault(text, []).append(str(record.treatment))
-    for label, text in effect_shortages.items():
-        by_advice.setdefault(f"Effect intervals: {text}", []).append(str(label))
+    for label, shortage in effect_shortages.items():
+        by_advice.setdefault(Advice.joined([shortage]).after("Effect intervals: "), []).append(str(label))
     return [
         *on_randomisation(randomisation, whom),
         *(
-            ("" if len(labels) == len(records) else f"Treatment {' and '.join(labels)}: ") + text
+            text.after("" if len(labels) == len(records) else f"Treatment {' and '.join(labels)}: ")
             for text, labels in by_advice.items()
         ),
-        f"Looked at for this: rows, weights, overlap and intervals. {TESTED if tested else NOT_LOOKED_AT}",
+        _last(tested=tested),
     ]
+
+
+def _last(*, tested: bool) -> Advice:
+    """Return what was looked at, and what was not."""
+    looked = "Looked at for this: rows, weights, overlap and intervals."
+    if tested:
+        return Advice.of(f"{looked} {TESTED}")
+    says, text = (f"{looked} {NOT_LOOKED_AT.format(each)}" for each in ("there is", f"{TEST}, is"))
+    return Advice.of(says, HOW_TO_TEST, text)
 
 
 def _wrap(text: str) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import gammaln, kolmogorov
 
+from confide.base.advice import Advice
 from confide.base.validation import examples
 from confide.data.encoding import encoded_names
 from confide.diagnostics.strange_values import Strange, both, far_numbers, say_far, say_unknown
@@ -136,9 +137,9 @@ class Population:
         """Return what is to be said of the summarised rows; None if nothing is."""
         said = [self._judge_all(look), say_far(look.far, look.rows), say_unknown(look.unknown, look.rows)]
         sentences = [each for each in said if each is not None]
-        return " ".join([*sentences[:1], *(each[0].upper() + each[1:] for each in sentences[1:])]) or None
+        return Advice.joined([*sentences[:1], *(each.capitalised() for each in sentences[1:])]) or None
 
-    def _judge_all(self, look: Look) -> str | None:
+    def _judge_all(self, look: Look) -> Advice | None:
         """Return a sentence on how the rows differ from the trial's; None if no check finds a difference."""
         if not look.rows or len(self.columns) < LEAST_ROWS:
             return None
@@ -163,10 +164,11 @@ class Population:
         if not found:
             return None
         other = "with a target" if self.whose == "trial" else "with another target"
-        return (
+        return Advice.of(
             f"new rows look unlike the {self.whose}'s; {'; '.join(found)}. Every promise is for rows from the "
-            f"{self.whose}'s population: do not rely on it for these. Ask about rows like the {self.whose}'s, fit "
-            f"{other} (target=, --target), or leave out a column that only goes on in time, such as a date."
+            f"{self.whose}'s population: do not rely on it for these.",
+            f"Ask about rows like the {self.whose}'s, fit {other} (target=, --target), or leave out a column that only "
+            "goes on in time, such as a date.",
         )
 
 

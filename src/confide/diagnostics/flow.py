@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from confide.base.advice import Advice
 from confide.base.notebook import Records, ShownRecord
 from confide.exceptions import RefusalError
 
@@ -81,7 +82,7 @@ def row_flow(model: CounterfactualIntervals, study: Study, answered: int | None 
     }
     if counts != fitted:
         raise RefusalError(
-            f"the model was fitted on other rows than these: {fitted}, got {counts}. Give its own study."
+            Advice.of(f"the model was fitted on other rows than these: {fitted}, got {counts}.", "Give its own study.")
         )
     found = [record for label, arm in model.arms_.items() for record in _of_arm(label, arm, study)]
     return Records(found if answered is None else [*found, RowFlow(ANSWERED, None, NEW, int(answered))])

@@ -21,6 +21,7 @@ from confide.models.comparison import FOLDS
 from confide.models.preprocessing import logistic_on_splines
 
 if TYPE_CHECKING:
+    from confide.base.advice import Advice
     from confide.data.splits import Rows
     from confide.methods.base import ArmEstimator
     from confide.methods.new_rows import NewRows
@@ -69,7 +70,9 @@ class ArmDiagnostics(ShownRecord):
     base_r2 : float or None
         R² of its points on the rows that calibrate it, which it has not learnt from; None if there are none.
     alpha : float
-        The level.
+        The level that is asked for.
+    gamma : float
+        How many times as frequent as in the trial people may be: intervals are computed at alpha/gamma.
     observational, trial : int
         Number of rows of each source.
     calibration : int
@@ -98,7 +101,7 @@ class ArmDiagnostics(ShownRecord):
     at_edge : float or None
         Share of sets there that touch the edge of the searched outcomes; None if the method does not search, or the
         edge is the declared ``outcome_range``.
-    advice : tuple of str
+    advice : tuple of Advice
         When not to trust the arm, and what to do; empty if no number is a reason for concern.
     """
 
@@ -108,6 +111,7 @@ class ArmDiagnostics(ShownRecord):
     base: str
     base_r2: float | None
     alpha: float
+    gamma: float
     observational: int
     trial: int
     calibration: int
@@ -121,7 +125,12 @@ class ArmDiagnostics(ShownRecord):
     clipped: int | None
     infinite: float
     at_edge: float | None
-    advice: tuple[str, ...] = ()
+    advice: tuple[Advice, ...] = ()
+
+    @property
+    def level(self) -> float:
+        """The level that intervals are computed at."""
+        return self.alpha / self.gamma
 
 
 def diagnose(
@@ -150,6 +159,7 @@ def diagnose(
         base=name_of_base(arm.base_),
         base_r2=arm.base_r2_,
         alpha=alpha,
+        gamma=whom.gamma,
         observational=sample.counts[0],
         trial=sample.counts[1],
         calibration=len(weights.shares),

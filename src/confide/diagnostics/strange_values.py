@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from confide.base.advice import Advice
 from confide.base.validation import examples
 from confide.data import kinds
 from confide.data.encoding import CategoryColumn, TableEncoder
@@ -167,20 +168,20 @@ def unknown_categories(encoder: Any, rows: Table) -> dict[str, Strange]:
     return found
 
 
-def say_far(found: Mapping[str, Strange], rows: int) -> str | None:
+def say_far(found: Mapping[str, Strange], rows: int) -> Advice | None:
     """Return a sentence on numbers that are far beyond all others; None if there are none."""
     if not found:
         return None
     listed = [
         f"{_shown(name, each)} ({each.rows} of {rows} rows; fitted on {each.usual})" for name, each in found.items()
     ]
-    return (
+    return Advice.of(
         f"numbers far beyond every row that the model was fitted on: {'; '.join(listed)}. The model knows "
         "nothing like them: look for errors, such as another unit."
     )
 
 
-def say_unknown(found: Mapping[str, Strange], rows: int) -> str | None:
+def say_unknown(found: Mapping[str, Strange], rows: int) -> Advice | None:
     """Return a sentence on categories that the model does not know; None if only few rows of each column hold one."""
     listed = [
         f"{_shown(name, each)} ({each.rows} of {rows} rows; known: {each.usual or 'none'})"
@@ -189,7 +190,7 @@ def say_unknown(found: Mapping[str, Strange], rows: int) -> str | None:
     ]
     if not listed:
         return None
-    return (
+    return Advice.of(
         f"categories that the model does not know: {'; '.join(listed)}. All unknown ones are treated alike; if one is "
         "known by another name, write it so."
     )

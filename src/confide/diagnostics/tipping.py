@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from confide.base.advice import Advice
 from confide.base.notebook import Records, ShownRecord
 from confide.diagnostics.asked_rows import asked_rows
 from confide.exceptions import InfiniteIntervalWarning, RefusalError
@@ -184,8 +185,10 @@ def _intervals(
     promised = _promise(model, treatment).level(alpha)
     if promised is None:
         raise RefusalError(
-            f"{model.method_} promises nothing for this, and a statement without a promise has no tipping point. Use a "
-            "method that keeps its level."
+            Advice.of(
+                f"{model.method_} promises nothing for this, and a statement without a promise has no tipping point.",
+                "Use a method that keeps its level.",
+            )
         )
 
     if treatment is not None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from confide.base.advice import Advice
 from confide.base.notebook import Records, ShownRecord
 from confide.base.validation import examples
 from confide.conformal.quantile import check_alpha
@@ -157,14 +158,20 @@ def average_effect(
             )
     if study.target is not None:
         raise RefusalError(
-            "average effects are for the trial's people, and this study has a target: weights to a target are "
-            "estimated, and their error is not in the interval. Make the study without the target."
+            Advice.of(
+                "average effects are for the trial's people, and this study has a target: weights to a target are "
+                "estimated, and their error is not in the interval.",
+                "Make the study without the target.",
+            )
         )
     lost = [part for part in ("assignment", "cluster") if part in model.carries_ and part not in study.carries]
     if lost:
         raise RefusalError(
-            f"the model was fitted with {' and '.join(lost)}, and this study has none: its people would be compared as "
-            f"if the trial had none. Make the study with {' and '.join(f'{part}= (--{part})' for part in lost)}."
+            Advice.of(
+                f"the model was fitted with {' and '.join(lost)}, and this study has none: its people would be "
+                "compared as if the trial had none.",
+                f"Make the study with {' and '.join(f'{part}= (--{part})' for part in lost)}.",
+            )
         )
     check_together(study)
     rows = np.flatnonzero(study.trial & np.isin(study.treatment, [treated, control]))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from sklearn.utils.validation import check_is_fitted
 
+from confide.base.advice import Advice
 from confide.base.notebook import ShownRecord
 from confide.base.validation import number_of
 from confide.conformal.quantile import check_alpha
@@ -164,23 +165,30 @@ def select(
     for part, why in UNPROVED.items():
         if part in model.carries_:
             raise RefusalError(
-                f"the study has a {part}, and no false discovery rate is proved for it: {why}. Fit without {part}= if "
-                "you may, or use one-sided intervals, whose promise is for all people together, not for those picked "
-                "by their intervals."
+                Advice.of(
+                    f"the study has a {part}, and no false discovery rate is proved for it: {why}.",
+                    f"Fit without {part}= if you may, or use one-sided intervals, whose promise is for all people "
+                    "together, not for those picked by their intervals.",
+                )
             )
     if model.whom_.stands_in:
         raise RefusalError(
-            f"with {len(model.arms_)} treatments and probabilities that differ, rows of other treatments do not tell "
-            "how small the probability of this one was, and no rate is proved. Fit on the rows of two treatments, each "
-            "probability divided by the sum of both: the list is then for people like these rows'."
+            Advice.of(
+                f"with {len(model.arms_)} treatments and probabilities that differ, rows of other treatments do not "
+                "tell how small the probability of this one was, and no rate is proved.",
+                "Fit on the rows of two treatments, each probability divided by the sum of both: the list is then for "
+                "people like these rows'.",
+            )
         )
     check_known(treatment, model.arms_)
     arm = model.arms_[treatment]
     trial = arm.trial_outcomes_
     if trial is None:
         raise RefusalError(
-            f"{arm.method_name} learns from trial rows in more ways than one, and people cannot be chosen by it. Use "
-            "prognostic, transfer or transfer-centred, which rank people by observational rows, or naive."
+            Advice.of(
+                f"{arm.method_name} learns from trial rows in more ways than one, and people cannot be chosen by it.",
+                "Use prognostic, transfer or transfer-centred, which rank people by observational rows, or naive.",
+            )
         )
     score = arm._ranking(model._encode_new(X, stacklevel=3))
     sign = 1 if side == "above" else -1

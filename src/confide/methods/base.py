@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from confide.base.advice import Advice
 from confide.conformal.grid import rows_at_once, solve_on_grid
 from confide.conformal.intervals import Intervals, IntervalSets, count_rows, shortage
 from confide.conformal.marks import calibrated
@@ -96,8 +97,10 @@ class ArmEstimator(ArmLearner):
         """
         if self.learnt_from_trial_:
             raise RefusalError(
-                f"{self.method_name} learns from trial rows, whose outcomes it would use twice. Use prognostic, "
-                "transfer or transfer-centred, with observational rows of each treatment."
+                Advice.of(
+                    f"{self.method_name} learns from trial rows, whose outcomes it would use twice.",
+                    "Use prognostic, transfer or transfer-centred, with observational rows of each treatment.",
+                )
             )
         return self._ranking(X)
 
@@ -177,7 +180,7 @@ class ArmEstimator(ArmLearner):
         if self.outcome_values_ is not None:
             return "the outcome is discrete: a set of values has no offset"
         if not hasattr(self.score_, "anchors"):
-            return f"with conformity_score={self.conformity_score!r} each new row has an offset of its own"
+            return f"with the score {self.conformity_score!r} each new row has an offset of its own"
         return None
 
     def _has_one_width(self) -> bool:

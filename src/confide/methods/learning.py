@@ -12,6 +12,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.utils.validation import column_or_1d, validate_data
 
+from confide.base.advice import Advice
 from confide.base.cache import fit_once
 from confide.base.rounding import predictions_off
 from confide.base.validation import (
@@ -204,8 +205,10 @@ class ArmLearner(RegressorMixin, BaseEstimator, ABC):
         """Raise if the method does not rank new rows among trial rows alone."""
         if not self._ranks_trial_rows():
             raise RefusalError(
-                f"{self._name()} does not calibrate on trial rows alone, so it takes no {what}. Use prognostic, "
-                "transfer, transfer-centred, naive or wscp-dr-calibrated."
+                Advice.of(
+                    f"{self._name()} does not calibrate on trial rows alone, so it takes no {what}.",
+                    "Use prognostic, transfer, transfer-centred, naive or wscp-dr-calibrated.",
+                )
             )
 
     def _takes_more(self) -> bool:

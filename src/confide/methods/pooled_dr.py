@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from scipy.special import expit
 
+from confide.base.advice import Advice
 from confide.base.validation import suggest
 from confide.conformal.grid import is_declared
 from confide.conformal.intervals import IntervalSets, count_rows, shortage
@@ -200,7 +201,7 @@ class PooledDR(ArmEstimator):
 
     def _why_no_offset(self) -> str | None:
         """Return why the rows share no offset; sharp sets are searched over candidates."""
-        return "solve='transductive' finds each row's set by itself" if self._is_sharp() else super()._why_no_offset()
+        return "the transductive set of each row is found by itself" if self._is_sharp() else super()._why_no_offset()
 
     def _has_one_width(self) -> bool:
         """Return whether all intervals have one width; sharp sets have widths of their own."""
@@ -219,14 +220,16 @@ class PooledDR(ArmEstimator):
         if np.isfinite(self.calibration_.quantile(self.alpha_)):
             return None
         said = shortage(self.alpha_, rows, self._calibrates_on, f"All intervals are {self._reach()}")
-        return said if self.ratio_ is None else f"{said} solve='transductive' has no such minimum."
+        if self.ratio_ is None:
+            return said
+        return Advice.of(said.says, f"{said.remedy} solve='transductive' has no such minimum.")
 
-    def _shortage_of_guard(self, rows: str) -> str:
+    def _shortage_of_guard(self, rows: str) -> Advice:
         total: Level = self._guard_alpha() or 0
-        return (
+        return Advice.of(
             f"alpha + floor = {float(total):g} needs {rows_needed(total)} trial calibration rows for a finite guard; "
-            f"there {rows}. All intervals are {self._reach()}. Use a larger floor or none, a larger alpha, or more "
-            "trial rows."
+            f"there {rows}. All intervals are {self._reach()}.",
+            "Use a larger floor or none, a larger alpha, or more trial rows.",
         )
 
     def _searches(self) -> bool:

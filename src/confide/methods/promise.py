@@ -222,6 +222,17 @@ def _coverage(misses: Sequence[Level | None]) -> str:
     return text + "".join(f"-{float(miss):g}" for miss in misses if miss is not None)
 
 
+def level_in_force(alpha: Level, gamma: float) -> str:
+    """Return the level that intervals are computed at, alpha/gamma, in numbers: "0.1", or "0.1/1.3 = 0.0769"."""
+    told = f"{float(alpha):g}"
+    return told if gamma == 1 else f"{told}/{float(gamma):g} = {float(alpha) / float(gamma):.3g}"
+
+
+def computed_at(alpha: Level, gamma: float) -> str:
+    """Return the words for the level that intervals are computed at; empty where it is alpha itself."""
+    return "" if gamma == 1 else f", computed at level {level_in_force(alpha, gamma)}"
+
+
 # The assumptions of every promise.
 ASSUMPTIONS = Whom().assumptions
 NOT_STATED = Promise(misses=(), reason="stated")

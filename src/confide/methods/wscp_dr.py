@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
+from confide.base.advice import Advice
 from confide.base.validation import suggest
 from confide.conformal.grid import widened_range
 from confide.conformal.intervals import Intervals, IntervalSets
@@ -310,8 +311,8 @@ class WSCPDR(ArmEstimator):
         rows, infinite = len(self.calibration_.scores), int((self.calibration_.scores == np.inf).sum())
         if rows < rows_needed(self._quantile_alpha()):
             return super()._shortage()
-        return (
+        return Advice.of(
             f"the first stage's intervals are infinite at {infinite} of {rows} trial calibration rows, where a row's "
-            f"own weight outweighs the observational rows. All intervals are {self._reach()}. "
-            "Use target='outcome' (wscp-dr-calibrated), another ratio, or a larger alpha."
+            f"own weight outweighs the observational rows. All intervals are {self._reach()}.",
+            "Use target='outcome' (wscp-dr-calibrated), another ratio, or a larger alpha.",
         )

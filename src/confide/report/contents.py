@@ -12,11 +12,13 @@ from confide.diagnostics.advice import advised, described_effect, on_refuted_lot
 from confide.diagnostics.confounding_test import FEW_ROWS, LEAST_P_VALUE, REJECTION_LEVEL
 from confide.diagnostics.covariate_balance import CUSTOMARY
 from confide.diagnostics.flow import ANSWERED, CALIBRATING, FITTING, READ, SAMPLED, UNUSED
+from confide.methods.promise import computed_at, level_in_force
 from confide.methods.registry import METHODS
 from confide.predict.answer import answer_columns
 from confide.predict.levels import why_no_offsets
 from confide.report.columns import fitting
 from confide.report.embed import as_json, packed
+from confide.report.for_maker import for_maker
 from confide.report.headline import answers, chosen_in_words, question, sides, spans
 from confide.report.packed_intervals import numbers_of
 from confide.report.packed_levels import levels_of
@@ -69,12 +71,15 @@ def contents(
     discrete_effects = values is not None and model.effect_.arms_at_level() is not None
     arm_alpha = float(model.arm_alpha_) if model._keeps_arm_alpha else None
     refuted = on_refuted_lot(model.randomisation_)
+    advice = advised(arms, model._effect_shortages(), model.randomisation_, model.whom_, tested=evidence is not None)
+    unlike = list(individuals.unlike)
     shared = {"alpha": float(model.alpha_), "rows": rows}
     data = {
         **numbers,
         **(moved or {}),
         **shared,
         "armAlpha": arm_alpha,
+        "gamma": float(model.gamma_),
         "side": model.side_,
         "promised": model.effect_promise_.exists,
         "columns": columns,
@@ -95,15 +100,15 @@ def contents(
     }
     return {
         **shared,
-        "advice": advised(
-            arms, model.effect_.shortages(), model.randomisation_, model.whom_, tested=evidence is not None
-        ),
+        "advice": advice,
         "answers": answers(findings, words, refuted=bool(refuted)),
         "arm_alpha": arm_alpha,
+        "arm_level": "" if arm_alpha is None else level_in_force(arm_alpha, float(model.gamma_)),
         "arms": arms,
         "by_group": _by_group(evidence, model.method_),
         "changed": changed_parameters(next(iter(model.arms_.values()))),
         "chosen": chosen_in_words(findings, words),
+        "computed": computed_at(model.alpha_, float(model.gamma_)),
         "config_hash": model.config_hash_,
         "contrasts": [tuple(map(words.treatment, pair)) for pair in findings.pairs],
         "correlations": {_pair(pair, words): curve for pair, curve in findings.correlations.items()},
@@ -112,7 +117,7 @@ def contents(
         "data": Markup(as_json(data)),  # noqa: S704  (escaped there)
         "discrete_effects": discrete_effects,
         "effect": model.effect_name_,
-        "effect_promise": described_effect(model.effect_promise_, float(model._inner(model.arm_alpha_))),
+        "effect_promise": described_effect(model.effect_promise_, model.arm_alpha_, float(model.gamma_)),
         "evidence": evidence,
         "few_rows": FEW_ROWS,
         "findings": findings,
@@ -137,8 +142,11 @@ def contents(
         "spans": spans,
         "sides": sides(individuals.counted, findings, words),
         "target": on_target(arms, model._shift()),
+        "to_do": for_maker(
+            model, findings, evidence, words, [*unlike, *advice], fixed=reason is not None and moved is None
+        ),
         "two_stages": any(arm.first_stage_size is not None for arm in arms),
-        "unlike": individuals.unlike,
+        "unlike": unlike,
         "whom": model.whom_,
         "words": words,
     }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from confide.base.advice import Advice
 from confide.base.validation import examples
 from confide.compare import Compared, compare, held_out_rows, hold_out
 from confide.data.arrow import is_frame, read_frame
@@ -79,11 +80,12 @@ class Evidence:
         }
         models[name] = model
         compared = []
+        said: str
         try:
             _check_carried(model, study)
             kept, test = hold_out(study, random_state)
         except RefusalError as error:
-            said = f"The comparison is not possible: {error}"
+            said = Advice.joined([error.args[0]]).after("The comparison is not possible: ")
         else:
             said = (
                 f"{held_out_rows(study)} ({len(test)} rows): each method, this report's too, was fitted again without "
@@ -102,8 +104,10 @@ def _check_carried(model: CounterfactualIntervals, study: Study) -> None:
     if sorted(study.carries) != sorted(model.carries_):
         with_, read = (examples(each) or "nothing beyond them" for each in (model.carries_, study.carries))
         raise RefusalError(
-            f"the model was fitted on both tables with {with_}, and these were read with {read}. Name the same columns "
-            "(--assignment, --cluster) and target (--target)."
+            Advice.of(
+                f"the model was fitted on both tables with {with_}, and these were read with {read}.",
+                "Name the same columns (--assignment, --cluster) and target (--target).",
+            )
         )
 
 

@@ -107,7 +107,7 @@ class Findings:
             try:
                 found[part] = work()
             except RefusalError as error:
-                refused[part] = str(error)
+                refused[part] = error.args[0]
 
         with warnings.catch_warnings():
             # Individuals have told both.

@@ -110,8 +110,7 @@ def _answer(
     more = [*_needed(first, words), *_sharper(first, f" {unit}" if unit else "", scale), *filter(None, [few])]
     more += _by_group(records)
     if tone != "open" and not words.lower_is_better:
-        other = "if lower is, make the page with --lower-is-better"
-        more.insert(0, f"It is assumed that higher is better for {outcome}; {other}.")
+        more.insert(0, f"It is assumed that higher is better for {outcome}.")
     return Answer(verdict, tone, text, more)
 
 

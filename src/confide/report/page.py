@@ -14,6 +14,7 @@ from markupsafe import Markup
 from sklearn.utils.validation import check_is_fitted
 
 from confide import __version__
+from confide.base.advice import says_of
 from confide.base.atomic import atomic_write
 from confide.base.validation import names_in
 from confide.data.study import check_study
@@ -48,6 +49,8 @@ PLOT_STYLE = """:where(.plot-d6a7b5) {
 :where(.plot-d6a7b5 tspan) {
   white-space: pre;
 }"""
+# How sentences of advice write levels, and how the page does.
+LEVELS = (("alpha/gamma", "α/γ"), ("alpha = ", "α = "), ("alpha=", "α = "), ("Alpha=", "α = "))
 LICENCES = {
     "D3": "vendor/LICENSE.d3.txt",
     "Observable Plot": "vendor/LICENSE.plot.txt",
@@ -232,6 +235,19 @@ def _with_code(text: str) -> Markup:
     )
 
 
+def _says(text: str) -> str:
+    """Return what advice says, without the remedy, which is for whoever makes the page; levels are called α as here."""
+    said = says_of(text)
+    for name, symbol in LEVELS:
+        said = said.replace(name, symbol)
+    return said
+
+
+def _sentence(text: str) -> str:
+    """Return text with a capital at its start and a full stop at its end."""
+    return f"{text[:1].upper()}{text[1:].rstrip('.')}."
+
+
 @cache
 def _template() -> Any:
     loader = FunctionLoader(lambda name: _read(f"templates/{name}"))
@@ -242,6 +258,8 @@ def _template() -> Any:
     environment.filters["number"] = _number
     environment.filters["plain"] = lambda value, scale=1: plain(scale * value, "−")
     environment.filters["code"] = _with_code
+    environment.filters["says"] = _says
+    environment.filters["sentence"] = _sentence
     environment.filters["count"] = lambda value: f"{value:,}"
     environment.filters["percent"] = lambda value: f"{100 * value:.10g} %"
     return environment.get_template("page.html.jinja")

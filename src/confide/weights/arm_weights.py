@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from confide.base.advice import Advice
 from confide.base.validation import examples
 from confide.conformal.marks import Marks
 from confide.conformal.quantile import check_weights, level, rows_needed
@@ -95,7 +96,10 @@ class ArmWeights:
         if not short:
             return None
         some = "" if len(short) == len(groups) else f"in {len(short)} of {len(groups)} groups: "
-        return f"{some}{'; '.join(short)}. There, intervals are {reach}. Use a larger alpha or more trial {self.units}."
+        return Advice.of(
+            f"{some}{'; '.join(short)}. There, intervals are {reach}.",
+            f"Use a larger alpha or more trial {self.units}.",
+        )
 
     @property
     def units(self) -> str:

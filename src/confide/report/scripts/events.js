@@ -17,7 +17,7 @@ function showCounts() {
   const text = $("alpha-text");
   if (!text) return;
   const fixed = data.armAlpha === null ? "" : `; effects do not change, ${stepLevel()}`;
-  text.textContent = `α = ${alpha()}: ${outcomeLevel()}${fixed}`;
+  text.textContent = `α = ${alpha()}${computedAt()}: ${outcomeLevel()}${fixed}`;
   $("alpha").setAttribute("aria-valuetext", text.textContent);
 }
 

@@ -59,7 +59,8 @@ const contrastName = () => data.contrasts[state.contrast].map((place) => data.la
 
 // Texts about levels. Effects get no percentage that is not theirs; a level that is only requested is not called promised.
 const outcomeLevel = () => `${percent(1 - alpha())} ${intervals}${data.promised ? "" : " requested"}`;
-const stepLevel = () => `each step at ${data.armAlpha}`;
+const stepLevel = () => `each step at ${data.armAlpha}${data.gamma > 1 ? `/${data.gamma}` : ""}`;
+const computedAt = () => (data.gamma > 1 ? `, computed at level ${alpha()}/${data.gamma} = ${Number((alpha() / data.gamma).toPrecision(3))}` : "");
 
 function effectsTitle(count) {
   const rows = `of ${counted(count, "row")}`;
