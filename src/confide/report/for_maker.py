@@ -19,7 +19,10 @@ TABLES = (
     "`--treatment` and `--outcome` (in Python `study=`) it opens with average effects, and has balance, the flow of "
     "rows, coverage on rows of the trial that the model has not seen, and the test for hidden confounding."
 )
-GROUPS = 'For average effects in groups give `--by` a covariate, or a comparison such as `--by "age > 70"`.'
+GROUPS = (
+    'For average effects in groups give `--by` a covariate, or a comparison such as `--by "age > 70"`; '
+    '`--by "sex,age > 70"` crosses two.'
+)
 COMPARE = "`confide compare` measures all methods on held-out rows."
 ONE_END = "Intervals have one end, by `--side`; with both, people can be found to be better under either treatment."
 FIXED = "The level is fixed: for another one make the page again with `--alpha`."
