@@ -13,6 +13,7 @@ from confide.base.csv_rows import read_rows
 from confide.cli.text import (
     after_story,
     answer,
+    asked_line,
     closing,
     comparison_notes,
     comparison_tables,
@@ -171,6 +172,15 @@ def pictured(name):
         means = ([fmean(row[number] for row in arm) for arm in arms] for number in ("coverage", "width"))
         lines.append(Line(way, KEPT_UNDER_CONFOUNDING, *means))
     return replace(story({}), lines=lines)
+
+
+def test_the_level_in_force_is_told_where_gamma_makes_it_another():
+    assert asked_line(0.1, "both", 1.0) == "Asked for: intervals that hold 90 % of outcomes."
+    told = "Asked for: bounds that hold 90 % of outcomes, computed at level 0.1/1.3 = 0.0769."
+    assert asked_line(0.1, "lower", 1.3) == told
+    first, _ = (shown(table) for table in comparison_tables(FOUND, 0.1, 1.3))
+    words = "Treatment [bold]: 90 % intervals, computed at level 0.1/1.3 = 0.0769, on 50 held-out trial rows"
+    assert words in " ".join(first.split())
 
 
 def test_which_columns_are_covariates():

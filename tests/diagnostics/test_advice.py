@@ -5,6 +5,7 @@ import pytest
 from sklearn.linear_model import LinearRegression, LogisticRegression, QuantileRegressor
 
 from confide import WCP, WSCPDR, WTCPDR, CounterfactualIntervals, Naive, PooledDR, Transfer
+from confide.exceptions import InfiniteIntervalWarning
 from confide.models.preprocessing import standardised
 from confide.ratio import ClassifierRatio, OracleRatio
 from helpers import arms_study, study_arrays
@@ -79,6 +80,43 @@ def huge_at_first(rows):
 )
 def test_what_is_amiss_is_said(arm, study, words):
     assert words in advice(arm, study)
+
+
+def test_with_gamma_the_level_in_force_is_told_beside_the_one_asked_for():
+    text = advice(Transfer(**FAST), PLAIN, gamma=1.3)
+    assert "transfer at alpha = 0.1, computed at level 0.1/1.3 = 0.0769; promised coverage" in text
+    assert "promised coverage: ≥ 90 %, because each of its two steps is taken at 0.05/1.3 = 0.0385." in text
+    assert "are missed more often than alpha/gamma = 0.0769, and others less often" in text
+
+
+def test_one_row_is_heavy_against_the_level_in_force():
+    """A share of the weight between alpha/gamma and alpha decides widths too."""
+    arm = WTCPDR(**FAST, ratio=OracleRatio(lambda rows: np.where(rows[:, 0] > 2.2, 18.0, 1.0)))
+    plain = CounterfactualIntervals(arm, random_state=0).fit(*PLAIN)
+    share = max(each.largest_share for each in plain.diagnostics_.values())
+    assert 0.05 < share < 0.1
+    assert "of the weight, more than" not in " ".join(plain.summary().split())
+    assert "more than alpha/gamma = 0.05: it alone can set the width." in advice(arm, PLAIN, gamma=2)
+
+
+@pytest.mark.parametrize(
+    ("m", "needs", "computed"),
+    [
+        (10, "alpha=0.0769231 needs 12 trial", "Intervals are computed at level 0.1/1.3 = 0.0769. That is alpha/gamma"),
+        (
+            20,
+            "effect intervals, alpha=0.0384615 needs 25 trial",
+            "Each of an effect's two steps is computed at level 0.05/1.3 = 0.0385. That is arm_alpha/gamma",
+        ),
+    ],
+)
+def test_a_shortage_says_which_level_needs_the_rows(m, needs, computed):
+    with pytest.warns(InfiniteIntervalWarning) as caught:
+        fitted = CounterfactualIntervals(Transfer(**FAST), gamma=1.3, random_state=0).fit(*arms_study(n=100, m=m))
+    (said,) = (str(each.message) for each in caught)
+    assert needs in said
+    assert said.count(f"{computed}: a smaller gamma makes it larger.") == 1
+    assert f"{computed}: a smaller gamma makes it larger." in " ".join(fitted.summary().split())
 
 
 @pytest.mark.filterwarnings("ignore::confide.InfiniteIntervalWarning")

@@ -42,6 +42,14 @@ def page(tmp_path_factory):
     return written
 
 
+def test_a_level_that_is_fixed(page, monkeypatch):
+    monkeypatch.setattr("confide.report.contents.MOST_BYTES", 0)
+    readers, maker = page(fitted("wcp"))
+    assert NAMES.findall(readers) == []
+    assert "The level is fixed at α = 0.1:" in readers
+    assert "The level is fixed: for another one make the page again with --alpha." in maker
+
+
 def few(**parameters):
     """Return a model of too few trial rows for effects, and its study."""
     study = study_of(200, 30)
