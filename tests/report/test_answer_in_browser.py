@@ -152,7 +152,7 @@ def test_evidence_and_assumptions_are_those_of_python(look, page, model, study, 
     assert f"p = {model.randomisation_.p_value:.3f}" in seen.page.text_content("#balance")
     small = " ".join(seen.page.text_content("#small-print").split())
     assert "Seed0" in small
-    assert "the model was not fitted by confide run" in small
+    assert "the model was fitted in Python, or was moved to another level" in small
 
 
 @pytest.mark.parametrize(
@@ -262,9 +262,7 @@ def test_a_page_without_averages_says_why(look, tmp_path, study, new, given):
     seen = look(path)
     assert seen.page.text_content(".verdict") == "The average effect is not worked out."
     why = " ".join(seen.page.text_content(".finding").split())
-    assert (
-        ("learn" in why) if given else why.startswith("A saved model does not contain the tables. Give --observational")
-    )
+    assert ("learn" in why) if given else why.startswith("A saved model does not contain the tables. What follows")
     assert seen.page.query_selector("#averages-chart") is None
     assert "Nobody asked." in seen.page.text_content(".tiles")
 

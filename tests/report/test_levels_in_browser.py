@@ -62,7 +62,7 @@ def test_the_slider_gives_what_python_gives(look, folder, new, method, parameter
         (
             Naive(base=ridge_on_splines(), conformity_score="normalised"),
             {},
-            "with conformity_score='normalised' each new row",
+            "with the score 'normalised' each new row",
         ),
         (Naive(base=ridge_on_splines(), outcome_values=range(-40, 60)), {}, "the outcome is discrete"),
         (Wider(base=ridge_on_splines()), {}, "are not what one offset for all rows gives"),
