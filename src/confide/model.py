@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import copy
 import warnings
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -447,7 +448,8 @@ class CounterfactualIntervals(Labelled, BaseEstimator):
         if self.trial_ is None:
             return None
         X, arm, assignment = self.trial_
-        return randomisation_test(X, arm, assignment, self.population_.names, self.sample_seed_)
+        found = randomisation_test(X, arm, assignment, self.population_.names, self.sample_seed_)
+        return None if found is None else replace(found, treatment=list(self.arms_)[found.treatment])
 
     def summary(self) -> str:
         """Return the diagnostics as text: method, promise, each arm's numbers, and when not to trust them."""

@@ -49,6 +49,17 @@ def test_the_people_chosen_are_written_with_their_p_values(kept, value, confide)
 
 
 @pytest.mark.usefixtures("folder")
+def test_a_value_that_nearly_everybody_reaches_is_pointed_out(kept, confide):
+    status, out, _ = confide("select", kept, "new.csv", *ASKED, "--below", "1e6", "--out", "chosen.csv")
+    told = out.splitlines()[-1]
+    assert status == 0
+    assert told.startswith("The list tells little: ")
+    assert "trial people under drug are below 1e+06, and nearly everybody like them will be." in told
+    status, out, _ = confide("select", kept, "new.csv", *ASKED, "--below", "1e6", "--out", "chosen.csv", "--json")
+    assert json.loads(out)["tells_little"] == told
+
+
+@pytest.mark.usefixtures("folder")
 def test_everybody_is_written_in_any_format(kept, value, confide):
     write("new.parquet", covariates(people(30, 2)))
     wanted = None
@@ -76,7 +87,7 @@ def test_json_and_standard_output(folder, kept, value, confide):
     assert told["selected"] == len(typed("chosen.csv"))
     assert (told["people"], told["side"], told["value"], told["fdr"]) == (30, "below", float(value), 0.4)
     assert told["smallest"] == pytest.approx(1 / (told["rows"] + 1))
-    assert set(told) >= {"treatment", "gamma", "reached", "fewest", "promise", "found_at_all"}
+    assert set(told) >= {"treatment", "gamma", "reached", "fewest", "promise", "found_at_all", "tells_little"}
     status, out, err = confide("select", kept, "new.csv", *ASKED, "--below", value)
     assert status == 0
     assert out == (folder / "chosen.csv").read_text()

@@ -17,7 +17,11 @@ def test_a_trial_that_was_not_randomised():
     found = randomisation_test(X, treatment, names=["a", "b", "c"])
     assert found.p_value == 0.001
     assert found.covariate == "b"
-    assert abs(found.difference) > 0.3
+    treated = treatment == 1
+    apart = X[treated, 1].mean() - X[~treated, 1].mean()
+    assert found.treatment == 1
+    assert found.difference == pytest.approx(apart / X[:, 1].std())
+    assert found.difference > 0.3
     assert found.rows == 200
     assert randomisation_test(X, treatment, chance).p_value > 0.05
 
@@ -53,7 +57,11 @@ def test_the_draws_permute_treatments():
 def test_three_treatments():
     X, _, _ = trial(rows=300)
     treatment = np.digitize(X[:, 2] + np.random.default_rng(1).normal(size=300), [-0.5, 0.5])
-    assert randomisation_test(X, treatment).covariate == "column 2"
+    found = randomisation_test(X, treatment)
+    assert found.covariate == "column 2"
+    mine = treatment == found.treatment
+    apart = X[mine, 2].mean() - X[~mine, 2].mean()
+    assert found.difference == pytest.approx(apart / X[:, 2].std())
     assert randomisation_test(X, treatment, np.full(300, 1 / 3)) is None
 
 

@@ -257,6 +257,16 @@ def test_what_the_trial_could_find_at_all():
         assert chosen(numerator, 99, Fraction(1, 10)).sum() == (count if count == 100 else 0)
 
 
+@pytest.mark.parametrize(("rows", "reached", "told"), [(60, 59, True), (60, 54, True), (60, 53, False), (0, 0, False)])
+def test_a_value_that_nearly_everybody_reaches(rows, reached, told):
+    found = Selection(np.zeros(5, dtype=bool), np.ones(5), "B", "below", 30.0, 0.1, 1.0, rows, reached)
+    said = (
+        f"The list tells little: {reached} of {rows} trial people under B are below 30, and nearly everybody like them "
+        "will be."
+    )
+    assert found.tells_little == (said if told else "")
+
+
 def test_the_promise_is_two_sentences(model):
     told = select(model, PEOPLE, 1, below=3, fdr=0.05).promise
     assert told.startswith("On average over trials and lists like these, at most 5 % of the people on a list do not")

@@ -8,6 +8,7 @@ from confide import CounterfactualIntervals, Study, average_effect, select
 from confide.diagnostics import balance, correlation_curve, gamma_curve, row_flow
 from confide.effects.wording import average_in_words
 from confide.report import write_report
+from confide.report.findings import most_unbalanced
 from confide.report.headline import spans
 from report_pages import fitted, new_patients, study_of
 
@@ -109,6 +110,8 @@ def test_whom_to_choose(look, page, model, new):
         assert columns["who"] == np.array(new["who"].to_pylist())[found.selected].tolist()
         assert [float(value) for value in columns["p_value"]] == found.p_values[found.selected].tolist()
     assert 0 < rates[0.2].selected.sum() < 400
+    assert seen.page.text_content("#chosen h3") == "Whose days in hospital will be below 5 under placebo?"
+    assert "This is not about who benefits from placebo" in seen.page.text_content("#chosen")
     assert str(rates[0.2].selected.sum()) in seen.page.text_content(".tile:nth-child(2) .big")
 
 
@@ -149,7 +152,8 @@ def test_evidence_and_assumptions_are_those_of_python(look, page, model, study, 
     ]
     np.testing.assert_allclose([float(line[1]) for line in shown], [each.width for each in correlations], rtol=0.005)
     assert "an assumption, not a promise" in seen.page.text_content("#correlation")
-    assert f"p = {model.randomisation_.p_value:.3f}" in seen.page.text_content("#balance")
+    lot = f"p = {model.randomisation_.p_value:.3f}, most on {most_unbalanced(model.randomisation_, records)}."
+    assert lot in seen.page.text_content("#balance")
     small = " ".join(seen.page.text_content("#small-print").split())
     assert "Seed0" in small
     assert "the model was fitted in Python, or was moved to another level" in small

@@ -1,5 +1,7 @@
 """The question and the answer in words."""
 
+from dataclasses import replace
+
 import pytest
 
 from confide.effects.averages import AverageEffect
@@ -28,6 +30,10 @@ def average(effect, low, high, **more):
     )
 
 
+def counted(above=3, below=5, neither=2):
+    return Answered(10, 0, 0, {("1", "0"): {"above": above, "below": below, "neither": neither}})
+
+
 def findings(*records, **more):
     return Findings([(1, 0)], {(1, 0): list(records)}, **more)
 
@@ -44,7 +50,7 @@ def findings(*records, **more):
 )
 def test_the_verdict(effect, lower_is_better, verdict, tone):
     words = Words("days", lower_is_better=lower_is_better)
-    (found,) = answers(findings(average(effect, effect - 0.5, effect + 0.5)), words, refuted=False)
+    (found,) = answers(counted(), findings(average(effect, effect - 0.5, effect + 0.5)), words, refuted=False)
     assert (found.verdict, found.tone) == (verdict, tone)
     assumed = any("assumed that higher is better" in each for each in found.more)
     assert assumed == (tone != "open" and not lower_is_better)
@@ -59,14 +65,14 @@ def test_the_verdict(effect, lower_is_better, verdict, tone):
     ],
 )
 def test_the_verdict_of_a_trial_whose_lot_is_refuted(effect, verdict, tone):
-    (found,) = answers(findings(average(effect, effect - 0.5, effect + 0.5)), Words("days"), refuted=True)
+    (found,) = answers(counted(), findings(average(effect, effect - 0.5, effect + 0.5)), Words("days"), refuted=True)
     assert (found.verdict, found.tone) == (verdict, tone)
 
 
 def test_the_sentences_have_names_units_and_what_the_table_adds():
     words = Words("days in hospital", "days", {"1": "the drug", "0": "placebo"}, lower_is_better=True)
     record = average(-2.365, -2.9075, -1.8226)
-    (found,) = answers(findings(record), words, refuted=False)
+    (found,) = answers(counted(), findings(record), words, refuted=False)
     assert found.text == (
         "On average, the drug instead of placebo lowers days in hospital by 2.37 days (95 % interval 1.82 to 2.91) "
         "among people like the trial's."
@@ -80,7 +86,7 @@ def test_the_sentences_have_names_units_and_what_the_table_adds():
 
 def test_risks_are_told_in_percentage_points_with_the_number_needed_to_treat():
     record = average(-0.1, -0.15, -0.05, number_needed_to_treat=(10.0, 6.667, 20.0))
-    (found,) = answers(findings(record, binary=True), Words("readmission"), refuted=False)
+    (found,) = answers(counted(), findings(record, binary=True), Words("readmission"), refuted=False)
     assert "lowers the risk of readmission by 10.0 percentage points (95 % interval 5.0 to 15.0)" in found.text
     assert found.more[0].startswith("It is assumed that higher is better for the risk of readmission")
     assert found.more[1] == "One fewer readmission for every 10 people treated (6.67 to 20)."
@@ -89,16 +95,44 @@ def test_risks_are_told_in_percentage_points_with_the_number_needed_to_treat():
 def test_too_few_rows_are_said_to_be_so():
     inf = float("inf")
     record = average(1.0, -inf, inf, unadjusted_low=-inf, unadjusted_high=inf)
-    (found,) = answers(findings(record), Words("days"), refuted=False)
+    (found,) = answers(counted(), findings(record), Words("days"), refuted=False)
     assert (found.tone, found.more) == ("open", [])
     assert found.text == "The trial has too few rows to tell the average effect of 1 on days."
     assert spans(record) == {"text": "too few rows", "alone": "too few rows"}
 
 
+@pytest.mark.parametrize(
+    ("people", "group", "refuted", "said"),
+    [
+        ((0, 0, 10), (-3.0, -4.0, -2.0), False, True),
+        ((0, 1, 9), (-3.0, -4.0, -2.0), False, False),
+        ((0, 0, 10), (-3.0, -4.0, 1.0), False, False),
+        ((0, 0, 10), (-3.0, -4.0, -2.0), True, False),
+    ],
+    ids=["said", "a person is clear", "no group is", "refuted"],
+)
+def test_data_that_support_a_choice_by_group_alone(people, group, refuted, said):
+    young, old = (replace(average(*ends), group=name) for name, ends in (("young", (0.1, -1, 1.2)), ("old", group)))
+    words = Words("days", treatments={"1": "drug", "0": "placebo"}, lower_is_better=True)
+    (found,) = answers(counted(*people), findings(average(-1, -2, 1), young, old), words, refuted=refuted)
+    told = (
+        "No single person’s effect is clear, but the average effect of a group is: old (better under drug). These data "
+        "support a choice by group, and not by person."
+    )
+    assert (found.more[0] == told) == said
+    assert any("choice by group" in each for each in found.more) == said
+
+
+def test_groups_on_both_sides_are_named_with_what_is_better():
+    records = [average(0.1, -1, 1.2), *(replace(average(x, x - 1, x + 1), group=f"g{x}") for x in (-3, 3))]
+    (found,) = answers(counted(0, 0, 10), findings(*records), Words("days"), refuted=False)
+    assert found.more[0] == "It is assumed that higher is better for days."
+    assert "the average effect of some groups is: g-3 (better under 0); g3 (better under 1)." in found.more[1]
+
+
 @pytest.mark.parametrize(("lower_is_better", "better"), [(False, 3), (True, 5)])
 def test_who_is_better_depends_on_what_is_good(lower_is_better, better):
-    counted = Answered(10, 0, 0, {("1", "0"): {"above": 3, "below": 5, "neither": 2}})
-    (side,) = sides(counted, findings(), Words(lower_is_better=lower_is_better))
+    (side,) = sides(counted(), findings(), Words(lower_is_better=lower_is_better))
     assert (side.better, side.worse, side.open, side.certain) == (better, 8 - better, 2, 8)
 
 

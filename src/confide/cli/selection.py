@@ -56,9 +56,12 @@ def select(
     if as_json:
         facts = ("treatment", "side", "value", "fdr", "gamma", "rows", "reached", "smallest", "fewest")
         record = {"people": len(found), "selected": count, **{name: getattr(found, name) for name in facts}}
-        print_json({**record, "promise": found.promise, "found_at_all": found.found_at_all})
+        print_json(
+            {**record, "promise": found.promise, "found_at_all": found.found_at_all, "tells_little": found.tells_little}
+        )
         return
     screen = sys.stderr if out == "-" else sys.stdout
     people = "person" if len(found) == 1 else "people"
     typer.echo(f"{count:,} of {len(found):,} {people} chosen{'' if out == '-' else f', in {out}'}.", file=screen)
-    typer.echo(f"{found.promise}\n{found.found_at_all}", file=screen)
+    for text in filter(None, (found.promise, found.found_at_all, found.tells_little)):
+        typer.echo(text, file=screen)

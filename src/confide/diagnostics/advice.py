@@ -306,8 +306,9 @@ def on_refuted_lot(found: Randomisation | None) -> list[Advice]:
         return []
     told = (
         f"Treatment in the trial depends on covariates more than chance allows (p = {found.p_value:.3f}, most on "
-        f"{found.covariate}: {found.difference:+.1f} standard deviations). If it was assigned with probabilities that "
-        "differ, no promise holds without them. If it was not, the trial has a fault."
+        f"{found.covariate}: treatment {found.treatment} against the rest of the trial {found.difference:+.1f} "
+        "standard deviations). If it was assigned with probabilities that differ, no promise holds without them. "
+        "If it was not, the trial has a fault."
     )
     return [Advice.of(told, "State probabilities that differ (assignment=, --assignment).")]
 

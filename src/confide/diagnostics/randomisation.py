@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from confide.typing import Floats
+    from confide.typing import Floats, Label
 
 # The trial is drawn anew so often under the hypothesis; so many rows are used at most.
 DRAWS = 999
@@ -35,15 +35,19 @@ class Randomisation(ShownRecord):
     covariate : str
         The covariate that differs most between treatments.
     difference : float
-        Its difference, in standard deviations: that of the treatment with the largest one, from what was stated.
+        Its mean among the rows of ``treatment`` minus that among all other rows of the trial, in standard deviations;
+        weighted by the stated probabilities, if there are some.
     rows : int
         The number of trial rows.
+    treatment : label
+        The treatment whose rows differ most; of two treatments the second.
     """
 
     p_value: float
     covariate: str
     difference: float
     rows: int
+    treatment: Label
 
 
 def randomisation_test(
@@ -75,8 +79,8 @@ def randomisation_test(
     Returns
     -------
     Randomisation or None
-        None with one treatment, without covariates that vary, or with stated probabilities of more than two
-        treatments, of which only the one received is known.
+        Its ``treatment`` is a number, as in the argument. None with one treatment, without covariates that vary, or
+        with stated probabilities of more than two treatments, of which only the one received is known.
     """
     arms = np.unique(treatment)
     if len(arms) < 2 or (assignment is not None and len(arms) > 2):
@@ -111,11 +115,15 @@ def randomisation_test(
         larger += int(((imbalance(drawn) ** 2).sum(axis=(1, 2)) >= (seen**2).sum() * (1 - 1e-12)).sum())
     linear = np.flatnonzero(owner >= 0)
     arm, column = np.unravel_index(np.abs(seen[:, linear]).argmax(), (len(arms), len(linear)))
+    arm = arms[1 if len(arms) == 2 else arm]  # two differ equally
     covariate = int(owner[linear[column]])
-    weight = received[:, arm] / stated[:, arm]
-    mean = float((weight * features[:, linear[column]]).sum() / weight.sum())
+    weight = np.ones(len(X)) if assignment is None else 1 / assignment[some]
+    means = [
+        np.average(features[rows, linear[column]], weights=weight[rows])
+        for rows in (treatment == arm, treatment != arm)
+    ]
     name = str(names[covariate]) if len(names) else f"column {covariate}"
-    return Randomisation((1 + larger) / (1 + DRAWS), name, mean, len(X))
+    return Randomisation((1 + larger) / (1 + DRAWS), name, float(means[0] - means[1]), len(X), int(arm))
 
 
 def _features(X: Floats) -> tuple[NDArray[np.float64], NDArray[np.intp]]:

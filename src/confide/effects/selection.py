@@ -29,6 +29,10 @@ UNPROVED = {
 }
 
 
+# If so large a share of the trial's rows is on that side of the value, nearly everybody is.
+NEARLY_ALL = 0.9
+
+
 @dataclass(frozen=True)
 class Selection(ShownRecord):
     """Who was chosen, and what the trial could find at all.
@@ -109,6 +113,16 @@ class Selection(ShownRecord):
             return f"{told}, so even one of these {people} could be chosen alone."
         return f"{told}, so of these {people} either at least {self.fewest:,} are chosen or nobody."
 
+    @property
+    def tells_little(self) -> str:
+        """That nearly everybody is on that side of the value, in a sentence; empty if not."""
+        if not self.rows or self.reached < NEARLY_ALL * self.rows:
+            return ""
+        return (
+            f"The list tells little: {self.reached:,} of {self.rows:,} trial people under {self.treatment} are "
+            f"{self.side} {self.value:g}, and nearly everybody like them will be."
+        )
+
 
 def select(
     model: CounterfactualIntervals,
@@ -149,7 +163,8 @@ def select(
     Returns
     -------
     Selection
-        ``selected``, ``p_values``, and what the trial could find at all: ``smallest``, ``fewest``, ``found_at_all``.
+        ``selected``, ``p_values``, what the trial could find at all: ``smallest``, ``fewest``, ``found_at_all``, and
+        ``tells_little`` if nearly everybody is on that side of the value.
 
     Notes
     -----

@@ -16,10 +16,12 @@ from confide.methods.promise import computed_at, level_in_force
 from confide.methods.registry import METHODS
 from confide.predict.answer import answer_columns
 from confide.predict.levels import why_no_offsets
+from confide.report.choosing import bounded, chosen_in_words
 from confide.report.columns import fitting
 from confide.report.embed import as_json, packed
+from confide.report.findings import most_unbalanced
 from confide.report.for_maker import for_maker
-from confide.report.headline import answers, chosen_in_words, question, sides, spans
+from confide.report.headline import answers, question, sides, spans
 from confide.report.packed_intervals import numbers_of
 from confide.report.packed_levels import levels_of
 from confide.report.parameters import changed_parameters
@@ -70,8 +72,9 @@ def contents(
     # Only the difference of two arms has ends that are differences of values.
     discrete_effects = values is not None and model.effect_.arms_at_level() is not None
     arm_alpha = float(model.arm_alpha_) if model._keeps_arm_alpha else None
-    refuted = on_refuted_lot(model.randomisation_)
-    advice = advised(arms, model._effect_shortages(), model.randomisation_, model.whom_, tested=evidence is not None)
+    randomisation = model.randomisation_
+    refuted = on_refuted_lot(randomisation)
+    advice = advised(arms, model._effect_shortages(), randomisation, model.whom_, tested=evidence is not None)
     unlike = list(individuals.unlike)
     shared = {"alpha": float(model.alpha_), "rows": rows}
     data = {
@@ -101,10 +104,11 @@ def contents(
     return {
         **shared,
         "advice": advice,
-        "answers": answers(findings, words, refuted=bool(refuted)),
+        "answers": answers(individuals.counted, findings, words, refuted=bool(refuted)),
         "arm_alpha": arm_alpha,
         "arm_level": "" if arm_alpha is None else level_in_force(arm_alpha, float(model.gamma_)),
         "arms": arms,
+        "bounded": bounded(model, individuals, findings, words, rows),
         "by_group": _by_group(evidence, model.method_),
         "changed": changed_parameters(next(iter(model.arms_.values()))),
         "chosen": chosen_in_words(findings, words),
@@ -135,7 +139,7 @@ def contents(
         "own_coverage": _own(evidence, model.method_),
         "promise": model.promise_,
         "question": question(findings, words),
-        "randomisation": model.randomisation_,
+        "randomisation": randomisation,
         "reason": reason,
         "refuted": refuted,
         "seed": next(iter(model.arms_.values())).random_state,  # that of the fit, also if the model's was None
@@ -145,6 +149,7 @@ def contents(
         "to_do": for_maker(
             model, findings, evidence, words, [*unlike, *advice], fixed=reason is not None and moved is None
         ),
+        "unbalanced": randomisation and most_unbalanced(randomisation, findings.balance),
         "two_stages": any(arm.first_stage_size is not None for arm in arms),
         "unlike": unlike,
         "whom": model.whom_,

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, field
+from math import isnan
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,14 +18,17 @@ from confide.diagnostics.flow import RowFlow, row_flow
 from confide.diagnostics.tipping import AtGamma, gamma_curve
 from confide.effects.averages import AverageEffect, averages_by_each
 from confide.effects.selection import Selection, select
+from confide.effects.wording import plain
 from confide.exceptions import InfiniteIntervalWarning, PopulationWarning, RefusalError
 from confide.predict.answer import contrasts
 from confide.report.evidence import check_covariates
+from confide.report.words import MINUS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from confide.data.study import Study
+    from confide.diagnostics.randomisation import Randomisation
     from confide.model import CounterfactualIntervals
     from confide.report.individuals import Individuals
     from confide.typing import Label
@@ -144,6 +148,21 @@ class Findings:
     def chosen(self) -> Selection | None:
         """Whom to choose at the rate that was asked for; None if nobody asked."""
         return next((each for each in self.selections if each.fdr == self.rate), None)
+
+
+def most_unbalanced(found: Randomisation, records: Sequence[Balance]) -> str:
+    """Return what differs most between the treatments of the trial: whose difference, and how large.
+
+    It is the largest that the table of balance has for the covariate; without one there, that of the test.
+    """
+    sizes = [
+        (each.comparison, each.smd if each.smd_weighted is None else each.smd_weighted)
+        for each in records
+        if each.comparison.startswith("trial: ") and each.covariate == found.covariate and not isnan(each.smd)
+    ]
+    rest = f"trial: {found.treatment} against the rest", found.difference
+    whose, size = max(sizes, key=lambda each: abs(each[1]), default=rest)
+    return f"{found.covariate} ({whose}, {plain(size, MINUS)} standard deviations)"
 
 
 def _selections(

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import isfinite
 from typing import TYPE_CHECKING
 
 from confide.effects.wording import average_in_words, decimals_of, few_in_words, plain
+from confide.report.words import MINUS
 
 if TYPE_CHECKING:
     from confide.effects.averages import AverageEffect
@@ -14,8 +15,6 @@ if TYPE_CHECKING:
     from confide.report.findings import Findings
     from confide.report.words import Words
     from confide.typing import Label
-
-MINUS = "−"
 
 
 @dataclass(frozen=True)
@@ -87,16 +86,26 @@ def sides(counted: Answered, findings: Findings, words: Words) -> list[Side]:
     return found
 
 
-def answers(findings: Findings, words: Words, *, refuted: bool) -> list[Answer]:
+def answers(counted: Answered, findings: Findings, words: Words, *, refuted: bool) -> list[Answer]:
     """Return the answer on each pair's average effect; empty if there is none.
 
     ``refuted``: the test of randomisation refutes the trial's lot, on which the answers rest.
     """
-    return [_answer(pair, records, findings, words, refuted=refuted) for pair, records in findings.averages.items()]
+    certain = {pair: side.certain for pair, side in zip(findings.pairs, sides(counted, findings, words), strict=True)}
+    return [
+        _answer(pair, records, findings, words, refuted=refuted, certain=certain[pair])
+        for pair, records in findings.averages.items()
+    ]
 
 
 def _answer(
-    pair: tuple[Label, Label], records: list[AverageEffect], findings: Findings, words: Words, *, refuted: bool
+    pair: tuple[Label, Label],
+    records: list[AverageEffect],
+    findings: Findings,
+    words: Words,
+    *,
+    refuted: bool,
+    certain: int,
 ) -> Answer:
     treated, control = (words.treatment(label) for label in pair)
     first = records[0]
@@ -107,9 +116,10 @@ def _answer(
     )
     verdict, tone = _verdict(first, words, treated if len(findings.pairs) > 1 else "", refuted=refuted)
     few = few_in_words(records, binary=findings.binary)
-    more = [*_needed(first, words), *_sharper(first, f" {unit}" if unit else "", scale), *filter(None, [few])]
+    apart = [] if certain or refuted else _groups_not_people(records, treated, control, words)
+    more = [*apart, *_needed(first, words), *_sharper(first, f" {unit}" if unit else "", scale), *filter(None, [few])]
     more += _by_group(records)
-    if tone != "open" and not words.lower_is_better:
+    if (tone != "open" or apart) and not words.lower_is_better:
         more.insert(0, f"It is assumed that higher is better for {outcome}.")
     return Answer(verdict, tone, text, more)
 
@@ -117,14 +127,23 @@ def _answer(
 def _verdict(record: AverageEffect, words: Words, treated: str, *, refuted: bool) -> tuple[str, str]:
     """Return the answer in a few words, and for whom it speaks; a name if several treatments are asked about."""
     which = f"{treated}: " if treated else ""
-    if not isfinite(record.low) or record.low <= 0 <= record.high:
+    if not _is_clear(record):
         return f"{which}not clear on average", "open"
-    good = (record.effect > 0) != words.lower_is_better
-    direction = "higher" if record.effect > 0 else "lower"
-    tone = "better" if good else "worse"
+    direction, tone = _direction(record, words)
     if refuted:
         return f"{which}in doubt: on average {direction}, which would be {tone}", "doubted"
     return f"{which}yes, on average {direction}, which is {tone}", tone
+
+
+def _is_clear(record: AverageEffect) -> bool:
+    """Return whether the interval of an average effect is finite and excludes 0."""
+    return isfinite(record.low) and isfinite(record.high) and not record.low <= 0 <= record.high
+
+
+def _direction(record: AverageEffect, words: Words) -> tuple[str, str]:
+    """Return whether outcomes are higher or lower, and whether that is better or worse."""
+    good = (record.effect > 0) != words.lower_is_better
+    return "higher" if record.effect > 0 else "lower", "better" if good else "worse"
 
 
 def _needed(record: AverageEffect, words: Words) -> list[str]:
@@ -152,6 +171,19 @@ def _by_group(records: list[AverageEffect]) -> list[str]:
     return ["Intervals of groups hold one by one: of many, some miss by chance."] if len(records) > 1 else []
 
 
+def _groups_not_people(records: list[AverageEffect], treated: str, control: str, words: Words) -> list[str]:
+    """Return that one can choose by group, and not by person, if the average of a group is clear; else nothing."""
+    under = {"better": treated, "worse": control}
+    clear = [
+        f"{each.group} (better under {under[_direction(each, words)[1]]})" for each in records[1:] if _is_clear(each)
+    ]
+    if not clear:
+        return []
+    of = "a group" if len(clear) == 1 else "some groups"
+    told = f"No single person’s effect is clear, but the average effect of {of} is: {'; '.join(clear)}."
+    return [f"{told} These data support a choice by group, and not by person."]
+
+
 def spans(record: AverageEffect, scale: float = 1.0) -> dict[str, str]:
     """Return the estimate with its interval as text, with the large table ("text") and from the trial ("alone")."""
     found = {}
@@ -163,23 +195,3 @@ def spans(record: AverageEffect, scale: float = 1.0) -> dict[str, str]:
         told = [plain(scale * each, MINUS, decimals=decimals) for each in (middle, low, high)]
         found[name] = f"{told[0]} ({told[1]} to {told[2]})" if isfinite(low) else "too few rows"
     return found
-
-
-def chosen_in_words(findings: Findings, words: Words) -> list[dict[str, object]]:
-    """Return what choosing people at each rate promises and finds, in words."""
-    units = f" {words.unit}" if words.unit else ""
-    return [
-        {
-            "rate": each.fdr,
-            "count": int(each.selected.sum()),
-            "asked": each.fdr == findings.rate,
-            "brief": (
-                f"whose {words.outcome} under {named.treatment} will be {each.side} {plain(each.value, MINUS)}{units}; "
-                f"on average at most {100 * each.fdr:g} % of such a list are false picks"
-            ),
-            "promise": named.promise,
-            "found": named.found_at_all,
-        }
-        for each in findings.selections
-        for named in [replace(each, treatment=words.treatment(each.treatment))]
-    ]

@@ -35,7 +35,18 @@ if TYPE_CHECKING:
     from confide.typing import Label, Table
 
 # The page's own script is made of these parts, in this order; they share one scope.
-PARTS = ("numbers", "words", "choices", "filters", "table", "charts", "evidence_charts", "download", "events")
+PARTS = (
+    "numbers",
+    "words",
+    "choices",
+    "filters",
+    "table",
+    "scrolling",
+    "charts",
+    "evidence_charts",
+    "download",
+    "events",
+)
 LIBRARIES = ("vendor/d3.min.js", "vendor/plot.umd.min.js")
 # The style that Observable Plot puts into each chart.
 PLOT_STYLE = """:where(.plot-d6a7b5) {

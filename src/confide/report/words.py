@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from confide.typing import Label
 
 
+MINUS = "−"
+
+
 @dataclass(frozen=True)
 class Words:
     """Names for readers; answers do not depend on them.

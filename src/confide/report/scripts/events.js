@@ -123,4 +123,5 @@ showRate();
 listen();
 showAll();
 fixedCharts();
+document.querySelectorAll(".scroll").forEach(cue);
 document.documentElement.dataset.ready = String(Math.round(performance.now()));

@@ -20,11 +20,12 @@ function headings() {
   return [
     ...(naming ? [{ ...naming, names: true }, row] : [row]),
     ...own.filter((each) => state.columns.has(each.key)),
+    ...(oneEnd ? answers : []), // who asks for one end asks about outcomes
     { key: "effect:", text: `effect${unit}`, number: true },
     { key: "interval:", text: itsEnds, number: true, name: `${itsEnds}, of the effect` },
     { key: null, text: "around 0", bar: true },
     { key: "group:", text: "says" },
-    ...answers,
+    ...(oneEnd ? [] : answers),
   ];
 }
 let heads = headings();
