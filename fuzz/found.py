@@ -418,4 +418,27 @@ FOUND = [
         "the method in use.",
         "each is told in its own words",
     ),
+    Found(
+        "walk: a clinic, a fourth time",
+        "`--encoding latin-1` read UTF-8 files as Latin-1 too, silently: with tables in two encodings the categories "
+        "of one were garbled, and predictions changed.",
+        "a file that is UTF-8 is read as UTF-8",
+    ),
+    Found(
+        "walk: a clinic, a fourth time",
+        "A category that no table has was answered without a word if fewer than a twentieth of the rows had it, and a "
+        "missing value was told as a group that the trial does not have.",
+        "each is told, however few rows have it",
+    ),
+    Found(
+        "walk: a clinic, a fourth time",
+        "`--save-config` wrote options of the page without `--report`, which the run then refused.",
+        "refused when saving",
+    ),
+    Found(
+        "walk: a clinic, a fourth time",
+        "Where the test of randomisation refutes the lot, a note said so and `confide effects` still said on standard "
+        "output that its answer rests on the lot.",
+        "it says that the data refute the lot",
+    ),
 ]

@@ -30,7 +30,8 @@ class PopulationWarning(UserWarning):
     """New rows look unlike the trial's (covariate shift); the promises are for the trial's population.
 
     The message names the columns. It also tells, as a fact and not as a test, of numbers far beyond every row that the
-    model was fitted on, and of categories that it does not know, if a twentieth of the rows or more have one.
+    model was fitted on, and of categories that it does not know, in columns where every known one is told apart (at
+    most 50 of them).
 
     The false alarm rate of the tests, on rows from the trial's population, is at most 6 calls in a
     thousand, for any number of rows and columns. 1 of these 6 is for distribution-free tests. 5 are for single absurd

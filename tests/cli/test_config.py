@@ -163,6 +163,8 @@ def test_saving_reads_no_table_and_replaces_no_file(confide, files):
         (["--method", "wcp", "--group", "sex"], "wcp"),
         (["--above", "3", "--below", "5"], "give --above or --below, and one of them."),
         (["--fdr", "0.2"], "--fdr is for choosing people: give --above or --below too."),
+        (["--below", "30", "--under", "B"], "--below is for a report: give --report."),
+        (["--by", "sex"], "--by is for a report: give --report. Without a page, confide effects has average effects"),
         (["--above", "3", "--fdr", "2"], "fdr must lie strictly between 0 and 1, got 2"),
         (["--treatment-label", "drug"], "--treatment-label 'drug' must be a label, = and a name, such as 1=coupon."),
     ],

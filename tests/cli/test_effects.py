@@ -18,6 +18,21 @@ pytestmark = pytest.mark.usefixtures("folder")
 COMMAND = ["effects", *STUDY, "--method", "transfer", "--base", "ridge"]
 
 
+def test_exchanged_tables_are_not_said_to_rest_on_a_lot(confide):
+    """Neither that, nor that the other table cannot bias the answer."""
+    chosen = people(240, 0)
+    ages = np.nan_to_num(chosen["age"].to_numpy(), nan=50.0)
+    given = pa.array(np.where(ages + np.random.default_rng(0).normal(0, 10, 240) > 50, "drug", "placebo"))
+    write("obs.csv", chosen.set_column(chosen.column_names.index("t"), "t", given))
+    exchanged = ["--observational", "trial.csv", "--trial", "obs.csv", *STUDY[4:], *COMMAND[len(STUDY) + 1 :]]
+    status, out, err = confide("effects", *exchanged)
+    assert status == 0, err
+    assert "lot alone" not in out
+    assert "1/n" not in out
+    assert "the data refute that lot" in out
+    assert "So the answer may be confounded" in out
+
+
 def test_a_table_and_what_it_means(confide):
     status, out, err = confide(*COMMAND, "--by", "smoker", "--control", "placebo", "--out", "effects.csv")
     assert (status, err) == (0, "")
@@ -27,6 +42,8 @@ def test_a_table_and_what_it_means(confide):
     assert [line.strip().startswith(group) for line, group in zip(lines[4:], groups, strict=False)] == [True] * 4
     assert "On average, t = drug instead of placebo lowers y by" in out
     assert "among people like the trial's." in out
+    assert "It rests on the trial's lot alone." in out
+    assert "refute" not in out
     assert "biases it at most by a part of order 1/n, n the trial's rows." in out
     table = typed("effects.csv")
     assert table["group"].to_pylist() == groups
@@ -216,6 +233,8 @@ def test_a_trial_without_randomisation_has_a_note(confide):
     assert (status, "On average" in out) == (0, True)
     note = "Treatment in the trial depends on covariates more than chance allows (p = 0.001, most on age:"
     assert f"note: {note}" in err
+    assert "rests on the trial's lot alone" not in out
+    assert "the data refute that lot" in out
     _, summary, _ = confide("diagnose", *STUDY, "--method", "transfer", "--base", "ridge")
     assert note in " ".join(summary.split())
 

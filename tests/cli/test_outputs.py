@@ -77,3 +77,18 @@ def test_effects_are_written_in_the_format_that_was_given(confide):
         assert confide(*command, "--out", out)[0] == 0
     assert "town = Öst" in {row[0] for row in cells("effects.csv")}
     assert same_numbers("effects.csv", "effects.parquet", ["effect", "low", "high", "n"])
+
+
+@pytest.mark.usefixtures("german")
+def test_tables_in_two_encodings_give_the_answers_of_one(confide):
+    """The registry is UTF-8 with a mark, the trial is Latin-1; the output has the encoding of the new rows."""
+    asked = ["--predict", "new.csv", "--out"]
+    assert confide("run", *STUDY, *QUICK, *GIVEN, *asked, "one.csv")[0] == 0
+    for name in ("obs", "new"):
+        text = Path(f"{name}.csv").read_text(encoding="latin-1")
+        Path(f"{name}.csv").write_text(text, encoding="utf-8-sig")
+    status, _, err = confide("run", *STUDY, *QUICK, *GIVEN, *asked, "two.csv")
+    assert status == 0, err
+    one, two = Path("one.csv").read_text(encoding="latin-1"), Path("two.csv").read_text(encoding="utf-8")
+    assert "Öst" in one
+    assert one == two

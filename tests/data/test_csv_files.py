@@ -134,6 +134,42 @@ def test_other_encodings_are_recognised_or_asked_for(tmp_path, encoding):
     assert table.to_pylist() == [{"größe": "1", "ort": "Köln"}, {"größe": "2", "ort": "Zürich"}]
 
 
+GERMAN = "größe,ort\n1,Köln\n2,Überwachung\n"
+
+
+@pytest.mark.parametrize("given", ["latin-1", "cp1252", "ascii", "cp1251"])
+@pytest.mark.parametrize("own", ["utf-8", "utf-8-sig"])
+def test_a_file_that_is_utf8_is_read_so_whatever_encoding_was_given(tmp_path, given, own):
+    """It is for the files that are not; what is made from this one is UTF-8 too."""
+    (tmp_path / "in.csv").write_bytes(GERMAN.encode(own))
+    batch = next(read_batches(str(tmp_path / "in.csv"), Dialect(encoding=given)))
+    assert batch.read.to_pylist() == [{"größe": "1", "ort": "Köln"}, {"größe": "2", "ort": "Überwachung"}]
+    assert batch.dialect.encoding is None
+
+
+@pytest.mark.parametrize(
+    ("raw", "given", "ort"),
+    [
+        (GERMAN.encode("cp1252"), "cp1252", "Köln"),
+        ("größe,ort\n1,Bonn\n".encode("utf-16"), "utf-16", "Bonn"),
+        (b"a,ort\n1,Bonn\n", "latin-1", "Bonn"),  # either would do: the output has the encoding that was given
+        ("a,ort\n1,模通\n".encode("gbk"), "gbk", "模通"),  # happens to be valid UTF-8
+        ("a,ort\n1,Köln\n".encode("utf-8-sig"), "utf-8-sig", "Köln"),  # the output gets the mark too
+    ],
+)
+def test_the_encoding_that_was_given_is_kept(tmp_path, raw, given, ort):
+    (tmp_path / "in.csv").write_bytes(raw)
+    batch = next(read_batches(str(tmp_path / "in.csv"), Dialect(encoding=given)))
+    assert (batch.read["ort"][0].as_py(), batch.dialect.encoding) == (ort, given)
+
+
+def test_a_mark_of_utf8_is_no_part_of_the_first_name(tmp_path):
+    """The file has no other sign beyond ASCII."""
+    (tmp_path / "in.csv").write_bytes(b"\xef\xbb\xbfFallnr,x\n1,2\n")
+    for encoding in ("latin-1", "gbk"):
+        assert read_file(str(tmp_path / "in.csv"), Dialect(encoding=encoding)).column_names == ["Fallnr", "x"]
+
+
 def test_an_encoding_that_is_not_that_of_the_file(tmp_path):
     (tmp_path / "in.csv").write_bytes("größe,ort\n1,Köln\n".encode("latin-1"))
     with pytest.raises(ValueError, match=r"in\.csv is not written in ASCII\. Save it as UTF-8, or give its encoding"):

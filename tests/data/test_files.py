@@ -199,8 +199,11 @@ def test_parquet_of_one_row_group_is_read_in_batches(tmp_path):
 
 def test_people_who_stand_in_both_files_are_told(tmp_path):
     paths = [write(tmp_path / f"{n}.parquet", people(n, 0)) for n in (30, 31)]
-    with pytest.warns(UserWarning, match="30 values of 'who' are in both files. No promise holds if"):
+    with pytest.warns(UserWarning, match="30 values of 'who' are in both files. No promise holds if") as caught:
         read_study(*paths, "t", "y", ["who"])
+    assert str(caught[0].message).endswith(
+        "take those who were randomised out of the observational file, and those who were not out of the trial's."
+    )
 
 
 def test_files_that_may_be_exchanged_are_told(tmp_path):

@@ -16,6 +16,7 @@ from confide.data.study import Study
 from confide.diagnostics.covariate_shift import Look, Population
 from confide.diagnostics.strange_values import both, ends_of, far_limit, far_numbers, fitted_ends, unknown_categories
 from confide.diagnostics.tipping import tipping_point
+from confide.report.individuals import Individuals
 
 RNG = np.random.default_rng(0)
 SIZE = 300
@@ -74,10 +75,17 @@ def test_a_category_that_the_model_does_not_know_is_told():
     assert said.count("female") == 1
 
 
-@pytest.mark.parametrize(("rows", "told"), [(1, False), (2, False), (3, True)])
-def test_a_few_unknown_categories_are_ordinary(rows, told):
-    """A rare category may be in none of the rows that the encoder learnt from: of 50 rows, 3 are too many."""
-    assert ("sex = 'x'" in said_of(NEW.assign(sex=np.where(np.arange(50) < rows, "x", NEW.sex)))) == told
+@pytest.mark.parametrize("rows", [1, 2, 3])
+def test_unknown_categories_are_told_however_few(rows):
+    said = said_of(NEW.assign(sex=np.where(np.arange(50) < rows, "x", NEW.sex)))
+    assert f"ategories that the model does not know: sex = 'x' ({rows} of 50 rows; known: 'F', 'M')." in said
+
+
+def test_one_unknown_category_of_many_rows_is_on_the_page_too():
+    many = NEW.loc[np.arange(400) % 50].assign(sex=["x", *["F", "M"] * 199, "F"])
+    with pytest.warns(PopulationWarning, match=r"sex = 'x' \(1 of 400 rows"):
+        individuals = Individuals.of_table(MODEL, many)
+    assert any("sex = 'x' (1 of 400 rows" in text for text in individuals.unlike)
 
 
 def test_both_are_one_warning():

@@ -341,7 +341,8 @@ def test_unseen_groups_are_told_once_whatever_the_batches(tmp_path, monkeypatch)
     model = CounterfactualIntervals(arm, groups="smoker", random_state=0)
     model.fit(stack(observational, trial.filter(trial["smoker"].is_valid())))
     source = write(tmp_path / "new.parquet", NEW)
-    said = f"{NEW['smoker'].null_count} of 200 rows belong to groups of smoker that the trial does not have"
+    first = NEW["smoker"].is_null().to_pylist().index(True) + 1
+    said = rf"smoker is missing in {NEW['smoker'].null_count} of 200 rows \(the first is row {first}\), so that their"
     for rows in (10, 1000):
         monkeypatch.setattr(files, "BATCH_ROWS", rows)
         with pytest.warns(InfiniteIntervalWarning, match=said) as caught:

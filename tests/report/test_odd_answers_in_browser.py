@@ -193,7 +193,7 @@ def test_a_bound_of_nobody_known_is_none(look, folder, new):
     strange = new["smoker"].null_count
     assert strange
     said = " ".join(seen.page.text_content("#trust").split())
-    assert f"{strange} of 200 rows belong to groups of smoker that the trial does not have" in said
+    assert f"smoker is missing in {strange} of 200 rows" in said
     assert f"{strange} of 200 rows have an infinite lower bound for an outcome" in said
     assert f"{strange} lower bounds are infinite and drawn to the edge" in seen.page.text_content("#effects-note")
     seen.page.click('button[title="its lower bound, of the effect"]')

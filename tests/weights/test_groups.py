@@ -1,5 +1,8 @@
 """Groups by columns, and by comparisons of a column with a number."""
 
+import functools
+import operator
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -42,6 +45,59 @@ def test_comparisons_are_crossed_with_columns_and_hold_for_new_rows():
     codes = found.codes(new)
     assert found.names[codes[0]] == "age > 70, sex = f"
     assert codes[1] == -1
+
+
+KNOWN = pa.table({"age": [30.0, 71.0, 40.0, 90.0], "sex": ["f", "m", None, "m"]})
+
+
+@pytest.mark.parametrize(
+    ("columns", "age", "sex", "said"),
+    [
+        (
+            "age > 70",
+            [71.0, None],
+            ["f", "f"],
+            ["age is missing in 1 of 2 rows (row 2), so that its group is unknown: its"],
+        ),
+        (
+            ["age > 70", "age > 35"],
+            [None, None],
+            ["f", "f"],
+            ["age is missing in 2 of 2 rows (the first is row 1), so that their groups are unknown: their"],
+        ),
+        (
+            ["age > 70", "sex"],
+            [None, 30.0, 30.0],
+            ["x", "x", "f"],
+            [
+                "1 of 3 rows belong to groups of age > 70, sex that the trial does not have: their",
+                "age is missing in 1 of 3 rows (row 1), so that its group is unknown: its",
+            ],
+        ),
+        (
+            ["age > 70", "sex"],  # the trial has people without sex, none of whom is above 70
+            [71.0],
+            [None],
+            ["1 of 1 rows belong to groups of age > 70, sex that the trial does not have: their"],
+        ),
+        ("sex", [30.0], [None], []),
+    ],
+)
+def test_a_missing_value_is_told_as_such(columns, age, sex, said):
+    found = groups(columns, KNOWN)
+    new = pa.table({"age": pa.array(age, pa.float64()), "sex": pa.array(sex, pa.string())})
+    codes = found.codes(new)
+    assert found.unseen(found.without(new, codes), len(new)) == (
+        " ".join(f"{each} intervals are infinite." for each in said) or None
+    )
+    parts = [found.without(new.slice(row, 1), codes[row : row + 1], row) for row in reversed(range(len(new)))]
+    assert functools.reduce(operator.add, parts) == found.without(new, codes)
+
+
+def test_missing_text_in_a_group_is_told_as_such():
+    found = groups("sex", PEOPLE)
+    new = pa.table({"sex": pa.array([None], pa.string())})
+    assert found.without(new, found.codes(new)).missing == {"sex": (1, 1)}
 
 
 def test_a_column_of_that_name_comes_first():

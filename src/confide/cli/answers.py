@@ -166,6 +166,7 @@ def run(
     asked: dict[str, Any] = {"base": base, "conformity_score": conformity_score, **bounds}
     if save_config is not None:
         check_parameters(unfitted(method, alpha, seed, whom, **asked), whom)
+        page.check_shown(report)
         write_config(context, save_config)
         _print_declared(save_config, analysis, as_json=as_json)
         return
@@ -351,9 +352,7 @@ def _check_asked(
         raise typer.BadParameter("--out needs --predict: there are no rows to answer for.")
     if report is not None and predict is None:
         raise typer.BadParameter("--report needs --predict: there are no rows to show.")
-    if page.given and report is None:
-        instead = " Without a page, confide effects has average effects by group." if page.by else ""
-        raise typer.BadParameter(f"{page.given[0]} is for a report: give --report.{instead}")
+    page.check_shown(report)
 
 
 def _check_people(

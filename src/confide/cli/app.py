@@ -58,7 +58,10 @@ Separator = Annotated[
     ),
 ]
 Decimal = Annotated[str, typer.Option(help="Decimal point of CSV files, read and written: . or ,")]
-Encoding = Annotated[str | None, typer.Option(help="Encoding of CSV files, such as latin-1; by default UTF-8.")]
+Encoding = Annotated[
+    str | None,
+    typer.Option(help="Encoding of CSV files that are not UTF-8, such as latin-1; those that are, are read as such."),
+]
 Covariates = Annotated[
     str | None, typer.Option(help="Columns that are covariates, such as age,sex; by default all that both tables have.")
 ]

@@ -113,7 +113,7 @@ def effects(
     check_one_standard_input(observational, trial)
     dialect = dialect_of(sep, decimal, encoding)
     from confide.cli.effects_text import contradictions
-    from confide.diagnostics.advice import on_randomisation
+    from confide.diagnostics.advice import on_randomisation, on_refuted_lot
     from confide.effects.averages import averages_by_each
     from confide.exceptions import InfiniteIntervalWarning
     from confide.io.model_file import naming_the_model
@@ -157,6 +157,7 @@ def effects(
 
     screen = sys.stderr if out == "-" else sys.stdout
     told: dict[str, Any] = {"lower_is_better": lower_is_better, "binary": _is_binary(study)}
+    told["refuted"] = bool(on_refuted_lot(used.randomisation_))
     for records in found:
         Console(file=screen).print(effect_table(records, treatment), highlight=False)
         typer.echo("\n".join(effect_lines(records, treatment, outcome, **told)) + "\n", file=screen)

@@ -16,6 +16,11 @@ from confide.effects.wording import average_in_words, better_in_words, few_in_wo
 if TYPE_CHECKING:
     from confide.effects.averages import AverageEffect
 
+REFUTED = (
+    "It would rest on the trial's lot, and the data refute that lot: treatment in the trial depends on covariates more "
+    "than chance allows. So the answer may be confounded, and its interval too narrow or in the wrong place."
+)
+
 
 def effect_table(records: list[AverageEffect], treatment: str) -> Group:
     """Return the average effect of each group, with the large table and without, below a title as wide as it needs."""
@@ -42,9 +47,18 @@ def effect_table(records: list[AverageEffect], treatment: str) -> Group:
 
 
 def effect_lines(
-    records: list[AverageEffect], treatment: str, outcome: str, *, lower_is_better: bool = False, binary: bool = False
+    records: list[AverageEffect],
+    treatment: str,
+    outcome: str,
+    *,
+    lower_is_better: bool = False,
+    binary: bool = False,
+    refuted: bool = False,
 ) -> list[str]:
-    """Return what the table means, in words; ``binary``: outcomes are 0 and 1."""
+    """Return what the table means, in words.
+
+    ``binary``: outcomes are 0 and 1; ``refuted``: the test of randomisation refutes the trial's lot.
+    """
     first = records[0]
     given, other = (f"{treatment} = {label}" for label in (first.treated, first.control))
     lines = [average_in_words(first, treated=given, control=str(first.control), outcome=outcome)]
@@ -63,19 +77,23 @@ def effect_lines(
     if any(not isfinite(record.low) for record in records):
         unit = "rows" if first.clusters is None else "clusters"
         lines.append(f"An interval without ends: too few {unit} of a treatment to tell.")
-    sharper = "It rests on the trial's lot alone. The large table makes it sharper if it predicts well"
-    bias = "biases it at most by a part of order 1/n, n the trial's rows."
-    narrower = _narrower(first)
-    if narrower is None or narrower > 0:
-        lines.append(f"{sharper}, and {bias}")
-    else:
-        cost = f"it cost width: the interval is {-narrower} % wider than" if narrower else "the interval is as wide as"
-        lines.append(f"{sharper}; here {cost} from the trial alone. The table {bias}")
+    lines.append(REFUTED if refuted else _rests_on(first))
     if few := few_in_words(records, binary=binary):
         lines.append(few)
     if len(records) > 1:
         lines.append("Intervals of groups hold one by one: of many, some miss by chance.")
     return lines
+
+
+def _rests_on(record: AverageEffect) -> str:
+    """Return what the answer rests on, and what the large table did to it."""
+    sharper = "It rests on the trial's lot alone. The large table makes it sharper if it predicts well"
+    bias = "biases it at most by a part of order 1/n, n the trial's rows."
+    narrower = _narrower(record)
+    if narrower is None or narrower > 0:
+        return f"{sharper}, and {bias}"
+    cost = f"it cost width: the interval is {-narrower} % wider than" if narrower else "the interval is as wide as"
+    return f"{sharper}; here {cost} from the trial alone. The table {bias}"
 
 
 def contradictions(records: list[AverageEffect]) -> list[str]:

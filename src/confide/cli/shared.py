@@ -104,6 +104,12 @@ class PageOptions:
                 if name not in known:
                     raise ValueError(f"{option} names treatment {name!r}, which is unknown; {suggest(name, known)}")
 
+    def check_shown(self, report: str | None) -> None:
+        """Raise if options are set, and there is no page."""
+        if self.given and report is None:
+            instead = " Without a page, confide effects has average effects by group." if self.by else ""
+            raise typer.BadParameter(f"{self.given[0]} is for a report: give --report.{instead}")
+
     @property
     def given(self) -> list[str]:
         """The options that are set."""

@@ -27,6 +27,7 @@ from confide.diagnostics.covariate_shift import Look
 from confide.exceptions import InfiniteIntervalWarning, PopulationWarning
 from confide.predict.answer import answer, answer_columns, beside
 from confide.predict.batches import Answered, answer_part, covariates
+from confide.weights.groups import NONE_UNSEEN, Unseen
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -119,7 +120,7 @@ def answer_files(
     look = reduce(Look.joined, (look for _, look, _ in found), Look.at_nothing(model.population_))
     if unlike := model.population_.judge(look):
         warnings.warn(unlike, PopulationWarning, stacklevel=2)
-    unseen = sum(strange for _, _, strange in found)
+    unseen = reduce(add, (strange for _, _, strange in found), NONE_UNSEEN)
     if model.groups_ is not None and (strange := model.groups_.unseen(unseen, total.rows)):
         warnings.warn(strange, InfiniteIntervalWarning, stacklevel=2)
     return total
@@ -136,11 +137,11 @@ def check_folder(out: str) -> None:
 
 def answer_part_of_file(
     part: FilePart, model: CounterfactualIntervals, path: str, start: int, control: Label | None
-) -> tuple[Answered, Look, int]:
+) -> tuple[Answered, Look, Unseen]:
     """Write the answers for a part of a file; return the counts, and what is needed to judge the rows."""
     schema, names = beside(part.schema, model, control), covariates(model)
     counted = Answered.of(schema.empty_table(), model, control)
-    look, unseen, before = Look.at_nothing(model.population_), 0, start
+    look, unseen, before = Look.at_nothing(model.population_), NONE_UNSEEN, start
     with writing(path, schema) as sink:
         for rows in part.batches():
             table = pa.Table.from_batches([rows])

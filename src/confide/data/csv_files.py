@@ -39,7 +39,9 @@ class Dialect:
     decimal : "." or ","
         The decimal point. With a comma, points between groups of three digits are left out.
     encoding : str or None
-        The text's encoding; None: UTF-8, or, of a file that is read, UTF-16 if it begins with that byte order mark.
+        The text's encoding; None: UTF-8, or, of a file that is read, UTF-16 if it begins with that byte order mark. It
+        is for files that are not UTF-8: one that begins with UTF-8's mark, or, if this encoding has one byte per sign,
+        is valid UTF-8 with some sign beyond ASCII, is read as UTF-8, and so is written what is made from it.
     recognised : str or None
         The separator that the header of a file has shown. It may be the decimal point too: numbers are then in quotes.
     """
@@ -98,7 +100,12 @@ def csv_parts(path: str, file: Any, stack: ExitStack, dialect: Dialect) -> Parts
     wide = file.peek(2)[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
     encoding = dialect.encoding or ("utf-16" if wide else None)
     if encoding is not None:
-        file = io.BufferedReader(io.BytesIO(file.read().decode(encoding).encode()))
+        raw = file.read()
+        if _is_utf8_after_all(raw, encoding):
+            dialect = replace(dialect, encoding=None)
+        else:
+            raw = raw.decode(encoding).encode()
+        file = io.BufferedReader(io.BytesIO(raw))
     head: list[bytes] = []
     names: list[str] = []
     seen = dialect
@@ -125,6 +132,22 @@ def csv_parts(path: str, file: Any, stack: ExitStack, dialect: Dialect) -> Parts
         convert_options=pa_csv.ConvertOptions(column_types=schema),
     )
     return schema, iter(stack.enter_context(reader)), seen
+
+
+def _is_utf8_after_all(raw: bytes, encoding: str) -> bool:
+    """Return whether a file is UTF-8 although another encoding was given, which would read every byte as a sign."""
+    if codecs.lookup(encoding).name in ("utf-8", "utf-8-sig"):
+        return False
+    if raw.startswith(codecs.BOM_UTF8):
+        return True
+    one_byte_per_sign = len(bytes(range(256)).decode(encoding, "replace")) == 256
+    if raw.isascii() or not one_byte_per_sign:
+        return False
+    try:
+        raw.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _line(file: Any) -> bytes:

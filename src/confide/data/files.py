@@ -243,7 +243,8 @@ def _warn_of_people_in_both(observational: pa.Table | LargeTable, trial: pa.Tabl
         if both and names_people and len(found) > len(trial) / 2:
             warnings.warn(
                 f"{both} values of {name!r} are in both files. No promise holds if these are the same people: "
-                "take them out of the observational file.",
+                "take those who were randomised out of the observational file, and those who were not out of the "
+                "trial's.",
                 stacklevel=4,
             )
 

@@ -28,9 +28,6 @@ if TYPE_CHECKING:
 FAR = 0.5
 # Of more rows every second, third or so tells where a tail begins.
 TAIL_ROWS = 100_000
-# Unknown categories are told if at least this share of the rows holds one. Fewer are ordinary in a column with rare
-# categories: the encoder learns from some of the rows, and does not meet all of those.
-LEAST_SHARE = 0.05
 # Messages show so many values of a column; one more is kept, so that they can say that there are more.
 SHOWN = 3
 
@@ -182,14 +179,13 @@ def say_far(found: Mapping[str, Strange], rows: int) -> Advice | None:
 
 
 def say_unknown(found: Mapping[str, Strange], rows: int) -> Advice | None:
-    """Return a sentence on categories that the model does not know; None if only few rows of each column hold one."""
+    """Return a sentence on categories that the model does not know, however few rows hold one; None if none does."""
+    if not found:
+        return None
     listed = [
         f"{_shown(name, each)} ({each.rows} of {rows} rows; known: {each.usual or 'none'})"
         for name, each in found.items()
-        if each.rows >= LEAST_SHARE * rows
     ]
-    if not listed:
-        return None
     return Advice.of(
         f"categories that the model does not know: {'; '.join(listed)}. All unknown ones are treated alike; if one is "
         "known by another name, write it so."

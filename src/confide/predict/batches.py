@@ -27,6 +27,7 @@ from confide.diagnostics.strange_values import unknown_categories
 from confide.exceptions import InfiniteIntervalWarning, PopulationWarning
 from confide.io.allowed_types import parts
 from confide.predict.answer import Answer, answer, beside, contrasts, count_signs
+from confide.weights.groups import NONE_UNSEEN, Unseen
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Sequence
@@ -104,14 +105,14 @@ def _count_infinite(found: pa.Table, names: list[str], ends: Sequence[str]) -> i
 class Part:
     """Some rows with their predictions, the counts of these, and the summary for the test of covariate shift.
 
-    ``unseen`` is the number of rows whose groups the trial does not have.
+    ``unseen`` are the rows without a group that the trial has.
     """
 
     batch: Batch
     answer: Answer
     counted: Answered
     look: Look
-    unseen: int
+    unseen: Unseen
 
 
 def answer_batches(
@@ -141,7 +142,9 @@ def answer_part(
     """Return the predictions for one batch, of whose covariates, ``rows``, the model has read ``people``."""
     found = answer(model, people, control)
     counted = Answered.of(found.table, model, control)
-    unseen = 0 if people.group is None else int((people.group < 0).sum())
+    unseen = NONE_UNSEEN
+    if model.groups_ is not None and people.group is not None:
+        unseen = model.groups_.without(rows, people.group, batch.start)
     look = model.population_.look(people.X, batch.start)
     look = replace(look, unknown=unknown_categories(model.encoder_, rows))
     return Part(batch, found, counted, look, unseen)
@@ -167,12 +170,13 @@ def answer_file(
     predictions.
 
     Warns once for the whole file, with a `PopulationWarning`, if its rows look unlike the trial's, have numbers far
-    beyond every row that the model was fitted on, or, in many rows, categories that it does not know; and with an
-    `InfiniteIntervalWarning`, if some belong to groups that the trial does not have. Categories of the first batch that
-    differ by case or spaces only from known ones are told before anything is answered.
+    beyond every row that the model was fitted on, or categories that it does not know; and with an
+    `InfiniteIntervalWarning`, if some belong to groups that the trial does not have, or to none that is known.
+    Categories of the first batch that differ by case or spaces only from known ones are told before anything is
+    answered.
     """
     carry = carrying(source, out)
-    counted, look, unseen = [], Look.at_nothing(model.population_), 0
+    counted, look, unseen = [], Look.at_nothing(model.population_), NONE_UNSEEN
     with closing(read_batches(source, dialect)) as batches:
         first = next(batches)
         check_columns(source, first.read.column_names, covariates(model))

@@ -17,6 +17,7 @@ from confide.exceptions import InfiniteIntervalWarning, PopulationWarning
 from confide.methods.new_rows import NewRows
 from confide.predict.answer import beside
 from confide.predict.batches import Answered, Part, answer_batches, answer_part, covariates
+from confide.weights.groups import NONE_UNSEEN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -70,7 +71,8 @@ class Individuals:
         """Predict for rows that come in batches; ``report_progress`` is called with the number of rows of each batch.
 
         Warns with a `PopulationWarning` if the rows look unlike the trial's, and with an `InfiniteIntervalWarning` if
-        some belong to groups that the trial does not have: ``stacklevel`` says at whose line, as in `warnings.warn`.
+        some belong to groups that the trial does not have, or to none that is known: ``stacklevel`` says at whose line,
+        as in `warnings.warn`.
         """
         gathered = Gathered(model, covariates(model))
         for part in answer_batches(model, batches, control, source):
@@ -106,7 +108,7 @@ class Gathered:
         self.counted: list[Answered] = []
         self.kept: list[tuple[pa.Table, pa.Table, pa.Table, dict[Label, NewRows]]] = []
         self.held = 0
-        self.unseen = 0
+        self.unseen = NONE_UNSEEN
 
     def add(self, part: Part) -> None:
         """Take the next rows."""

@@ -32,6 +32,35 @@ MOST_CELLS = 20
 # What each sign of a comparison means, and its contrary.
 SIGNS: dict[str, Any] = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
 CONTRARY = {"<": ">=", "<=": ">", ">": "<=", ">=": "<"}
+# The value of a cell whose column is missing.
+MISSING = "missing"
+
+
+@dataclass(frozen=True)
+class Unseen:
+    """Rows without a group that the trial has.
+
+    Attributes
+    ----------
+    rows : int
+        Number of rows that belong to groups that the trial does not have.
+    missing : mapping
+        Columns that are missing in further rows, and never in the trial: in how many rows, and the first one's number.
+    """
+
+    rows: int
+    missing: Mapping[str, tuple[int, int]]
+
+    def __add__(self, other: Unseen) -> Unseen:
+        """Return the rows of both batches together."""
+        missing = dict(self.missing)
+        for column, (rows, first) in other.missing.items():
+            before, earliest = missing.get(column, (0, first))
+            missing[column] = before + rows, min(earliest, first)
+        return Unseen(self.rows + other.rows, missing)
+
+
+NONE_UNSEEN = Unseen(0, {})
 
 
 @dataclass(frozen=True)
@@ -102,18 +131,42 @@ class Groups:
     def codes_of_new(self, X: Table, stacklevel: int) -> NDArray[np.intp]:
         """Return `codes` of new rows; warn, so many calls above, of rows without a cell."""
         codes = self.codes(X)
-        if said := self.unseen(int((codes < 0).sum()), len(codes)):
+        if said := self.unseen(self.without(X, codes), len(codes)):
             warnings.warn(said, InfiniteIntervalWarning, stacklevel=stacklevel + 1)
         return codes
 
-    def unseen(self, without: int, rows: int) -> str | None:
-        """Return a sentence on rows without a cell; None if there are none."""
-        if not without:
-            return None
-        return (
-            f"{without:,} of {rows:,} rows belong to groups of {', '.join(self.columns)} that the trial does not have: "
-            "their intervals are infinite."
-        )
+    def without(self, X: Table, codes: NDArray[np.intp], start: int = 0) -> Unseen:
+        """Return the rows without a cell, whose `codes` are -1; ``start`` is the number of rows before these."""
+        places = np.flatnonzero(codes < 0)
+        if not len(places):
+            return NONE_UNSEEN
+        table = as_table(X).take(places)
+        missing, unknown = {}, np.zeros(len(places), dtype=bool)
+        for number, (name, kind) in enumerate(zip(self.columns, self.kinds, strict=True)):
+            if any(cell[number] == MISSING for cell in self.cells):  # the trial has such a group
+                continue
+            column = compared_column(name, table.column_names)
+            gaps = _gaps(table, column, kind)
+            if gaps.any():
+                missing[column] = int(gaps.sum()), start + int(places[gaps.argmax()]) + 1
+                unknown |= gaps
+        return Unseen(int((~unknown).sum()), missing)
+
+    def unseen(self, found: Unseen, rows: int) -> str | None:
+        """Return what is to be said of rows without a cell; None if there are none."""
+        said = []
+        if found.rows:
+            said.append(
+                f"{found.rows:,} of {rows:,} rows belong to groups of {', '.join(self.columns)} that the trial does "
+                "not have: their intervals are infinite."
+            )
+        for column, (count, first) in found.missing.items():
+            which, whose = ("row", "its group is") if count == 1 else ("the first is row", "their groups are")
+            said.append(
+                f"{column} is missing in {count:,} of {rows:,} rows ({which} {first:,}), so that {whose} unknown: "
+                f"{'its' if count == 1 else 'their'} intervals are infinite."
+            )
+        return " ".join(said) or None
 
 
 def _cells(
@@ -127,10 +180,17 @@ def _cells(
     return [tuple(told[place] for (told, _), place in zip(columns, row, strict=True)) for row in places], which
 
 
+def _gaps(table: pa.Table, column: str, kind: str) -> NDArray[np.bool_]:
+    """Return which values of a column are missing."""
+    if kind == kinds.CATEGORIES:
+        return np.asarray(kinds.texts(column, table[column]).is_null(), dtype=bool)
+    return np.isnan(kinds.numbers(column, table[column], kind))
+
+
 def _named(column: str, value: str) -> str:
     """Return the name of a group: "town = Öst", "age > 70", "age <= 70" or "age = missing"."""
-    found = COMPARISON.fullmatch(column) if value in ("yes", "no", "missing") else None
-    if found is None or value == "missing":
+    found = COMPARISON.fullmatch(column) if value in ("yes", "no", MISSING) else None
+    if found is None or value == MISSING:
         return f"{column if found is None else found['column']} = {value}"
     sign = found["sign"] if value == "yes" else CONTRARY[found["sign"]]
     return f"{found['column']} {sign} {found['number']}"
@@ -155,7 +215,7 @@ def _texts(table: pa.Table, name: str, kind: str) -> tuple[list[str], NDArray[np
         if column != name:
             raise ValueError(f"{name!r} compares {column!r} with a number, and it holds categories. Name the column.")
         coded = kinds.texts(name, table[name]).dictionary_encode(null_encoding="encode")
-        return ["missing" if value is None else value for value in coded.dictionary.to_pylist()], np.asarray(
+        return [MISSING if value is None else value for value in coded.dictionary.to_pylist()], np.asarray(
             coded.indices
         )
     values, places = np.unique(kinds.numbers(column, table[column], kind), return_inverse=True)
@@ -165,4 +225,4 @@ def _texts(table: pa.Table, name: str, kind: str) -> tuple[list[str], NDArray[np
     else:
         words = {0.0: "no", 1.0: "yes"} if kind == kinds.BOOLEANS else {}
         told = [words.get(value, f"{value:.15g}") for value in values.tolist()]
-    return ["missing" if value != value else text for value, text in zip(values.tolist(), told, strict=True)], places  # noqa: PLR0124
+    return [MISSING if value != value else text for value, text in zip(values.tolist(), told, strict=True)], places  # noqa: PLR0124
