@@ -113,7 +113,7 @@ def effects(
     check_one_standard_input(observational, trial)
     dialect = dialect_of(sep, decimal, encoding)
     from confide.cli.effects_text import contradictions
-    from confide.diagnostics.advice import on_randomisation
+    from confide.diagnostics.advice import on_randomisation, on_refuted_lot
     from confide.effects.averages import averages_by_each
     from confide.exceptions import InfiniteIntervalWarning
     from confide.io.model_file import naming_the_model
@@ -143,7 +143,9 @@ def effects(
         with waiting("comparing the arms"):
             found = [averages_by_each(used, study, *pair, groups, alpha) for pair in contrasts(used, control)]
         every = [record for records in found for record in records]
-        for text in (*on_randomisation(used.randomisation_, used.whom_), *contradictions(every)):
+        # A lot that is refuted is reason enough for intervals that contradict each other.
+        further = [] if on_refuted_lot(used.randomisation_) else contradictions(every)
+        for text in (*on_randomisation(used.randomisation_, used.whom_), *further):
             warnings.warn(text, stacklevel=1)
     if out is not None:
         _write(every, out, dialect)
