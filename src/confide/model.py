@@ -58,12 +58,18 @@ from confide.methods.study_arms import (
 from confide.models.scores import check_side
 from confide.weights.arm_weights import check_probabilities
 from confide.weights.groups import Groups
-from confide.weights.people import People, probabilities_in, probabilities_of_both, used_probabilities
+from confide.weights.people import (
+    People,
+    probabilities_in,
+    probabilities_of_both,
+    told_of_probabilities,
+    used_probabilities,
+)
 from confide.weights.weighing import point_out_probabilities, target_rows, weights_by_arm
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
     from fractions import Fraction
 
     import pyarrow as pa
@@ -550,6 +556,11 @@ class CounterfactualIntervals(Labelled, BaseEstimator):
         """
         check_is_fitted(self)
         return probabilities_in(table, self.assignment_column_, list(self.arms_))
+
+    def told_of_assignment(self, names: Sequence[str], covariates: Sequence[str]) -> str:
+        """Return which of new rows' columns are read as probabilities, and which only look so; nothing without any."""
+        check_is_fitted(self)
+        return told_of_probabilities(names, self.assignment_column_, list(self.arms_), covariates)
 
     def _groups_of(self, X: Table, stacklevel: int) -> NDArray[np.intp] | None:
         """Return the number of each row's group; warn, at the caller's caller, of rows without one."""

@@ -183,10 +183,14 @@ def record(**changed):
 @pytest.mark.parametrize(
     ("half", "share", "told"),
     [
-        (2.0, "33 %", "sharper if it predicts well, and biases it at most"),
-        (2.995, "0 %", "predicts well; here the interval is as wide as from the trial alone. The table biases it at"),
-        (3.005, "0 %", "predicts well; here the interval is as wide as from the trial alone. The table biases it at"),
-        (4.0, "-33 %", "predicts well; here it cost width: the interval is 33 % wider than from the trial alone. The"),
+        (2.0, "33 % less", "sharper if it predicts well, and biases it at most"),
+        (2.995, "equal", "predicts well; here the interval is as wide as from the trial alone. The table biases it at"),
+        (3.005, "equal", "predicts well; here the interval is as wide as from the trial alone. The table biases it at"),
+        (
+            4.0,
+            "33 % more",
+            "predicts well; here it cost width: the interval is 33 % wider than from the trial alone.",
+        ),
         (np.inf, "", "sharper if it predicts well, and biases it at most"),
     ],
 )
@@ -237,6 +241,18 @@ def test_a_trial_without_randomisation_has_a_note(confide):
     assert "the data refute that lot" in out
     _, summary, _ = confide("diagnose", *STUDY, "--method", "transfer", "--base", "ridge")
     assert note in " ".join(summary.split())
+
+
+@pytest.mark.usefixtures("unfair_trial")
+@pytest.mark.parametrize("refuted", [True, False])
+def test_a_refuted_lot_is_not_taken_for_exchanged_tables(confide, monkeypatch, refuted):
+    """The second note is there only where the test of randomisation has found nothing."""
+    monkeypatch.setattr("confide.cli.effects_text.contradictions", lambda _: ["Check whether they are exchanged."])
+    if not refuted:
+        monkeypatch.setattr("confide.diagnostics.advice.UNBALANCED", 0.0)
+    _, _, err = confide(*COMMAND)
+    assert ("Treatment in the trial depends on covariates" in err) == refuted
+    assert ("Check whether they are exchanged." in err) != refuted
 
 
 def test_intervals_without_a_common_value_have_a_note():

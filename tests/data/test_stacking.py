@@ -75,6 +75,33 @@ def test_a_column_of_one_table_only_is_left_out_with_a_warning():
     assert list(study.X.columns) == ["age", "city"]
 
 
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        (
+            {"p": [0.3, 0.7]},
+            "If p is the probability of the treatment received, state it (assignment=, --assignment p).",
+        ),
+        ({"p": ["0.3", "0.7"], "q": [0.5, 0.5]}, "If one of p, q is the probability of the treatment received, state"),
+        ({"p": [0.3, 1.0]}, None),
+        ({"p": [0.3, None]}, None),
+        ({"p": ["0.3", "x"]}, None),
+        ({"p": [True, True]}, None),
+    ],
+)
+def test_a_column_that_may_be_the_probability_is_pointed_out(more, told):
+    with pytest.warns(UserWarning, match="only the trial table has them: p") as caught:
+        stack(pd.DataFrame(OBSERVATIONAL), pd.DataFrame(TRIAL).assign(**more))
+    text = " ".join(str(each.message) for each in caught)
+    assert ("is the probability" in text) == (told is not None)
+    assert (told or "") in text
+
+
+def test_with_an_assignment_nothing_else_is_taken_for_it():
+    with pytest.warns(UserWarning, match=r"only the trial table has them: q\. Name the covariates"):
+        stack(pd.DataFrame(OBSERVATIONAL), pd.DataFrame(TRIAL).assign(p=0.5, q=[0.3, 0.7]), assignment="p")
+
+
 def test_columns_that_each_table_has_alone_may_be_one_of_two_names():
     with (
         pytest.warns(UserWarning, match=r"has them: pressure\. Rename those that the trial table has under another"),

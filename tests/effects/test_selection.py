@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
+from sklearn.base import clone
 from sklearn.linear_model import LinearRegression
 
 from confide import CounterfactualIntervals, PopulationWarning, RefusalError, load, method, select
@@ -267,6 +268,22 @@ def test_a_value_that_nearly_everybody_reaches(rows, reached, told):
     assert found.tells_little == (said if told else "")
 
 
+def test_an_empty_list_says_what_helps_another_time():
+    def found(people, rows, chosen=0):
+        return Selection(np.arange(people) < chosen, np.ones(people), 1, "above", 600.0, 0.1, 1.0, rows, 12)
+
+    told = found(1000, 99).next_time
+    assert told == (
+        "The list is empty. Another time, state a larger rate before you look, or plan more trial rows under treatment "
+        "1: if 199 count, the smallest p-value is half as large, and 50 people at once are enough. Another rate or "
+        "value for this list voids the promise."
+    )
+    assert (found(1000, 199).smallest, found(1000, 199).fewest) == (found(1000, 99).smallest / 2, 50)
+    assert "look, or plan that many trial rows. Another rate" in found(1000, 8).next_time
+    assert "state a larger rate before you look. Another rate" in found(5, 99).next_time
+    assert found(1000, 99, chosen=100).next_time == found(0, 99).next_time == ""
+
+
 def test_the_promise_is_two_sentences(model):
     told = select(model, PEOPLE, 1, below=3, fdr=0.05).promise
     assert told.startswith("On average over trials and lists like these, at most 5 % of the people on a list do not")
@@ -326,3 +343,26 @@ def test_three_arms_with_unequal_probabilities_are_refused():
     model.fit(X, X[:, 0], treatment, trial, assignment=assignment)
     with pytest.raises(RefusalError, match="two treatments"):
         select(model, X[:5], 1, above=0.0)
+
+
+def test_other_treatments_under_one_label_make_two_arms_that_choose():
+    """The arm keeps its rows, its predictions and its probability, and thinning follows the smallest of all rows."""
+    rng = np.random.default_rng(0)
+    X, trial = rng.normal(size=(900, 1)), np.arange(900) >= 400
+    mine = np.where(X[:, 0] > 0, 0.6, 0.3)
+    others = np.where(rng.random(900) < 0.5, 0, 2)
+    treatment = np.where(rng.random(900) < mine, 1, others)
+    stated = np.where(treatment == 1, mine, (1 - mine) / 2)
+    y = X[:, 0] + rng.normal(size=900)
+    model = CounterfactualIntervals("transfer", base="ridge", random_state=0)
+    three = clone(model).fit(X, y, treatment, trial, assignment=stated)
+    with pytest.raises(RefusalError, match="one label"):
+        select(three, X[:5], 1, above=0.0)
+    two = clone(model).fit(
+        X, y, np.where(treatment == 1, 1, 9), trial, assignment=np.where(treatment == 1, mine, 1 - mine)
+    )
+    np.testing.assert_array_equal(two.arms_[1].predict(two.encode(X)), three.arms_[1].predict(three.encode(X)))
+    kept, own = two.arms_[1].trial_outcomes_.y, trial & (treatment == 1)
+    assert set(y[own & (mine == 0.3)]) <= set(kept) <= set(y[own])
+    assert 0.35 < np.isin(y[own & (mine == 0.6)], kept).mean() < 0.65
+    assert select(two, X[:5], 1, above=0.0).rows == len(kept)

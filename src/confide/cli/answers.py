@@ -160,7 +160,10 @@ def run(
     page = PageOptions(outcome_label, unit, treatment_label, by, above, below, fdr, under, lower_is_better)
     page.check()
     check_level(alpha)
-    bounds = {"outcome_values": _numbers(outcome_values), "outcome_range": _numbers(outcome_range)}
+    bounds = {
+        "outcome_values": _numbers("--outcome-values", outcome_values),
+        "outcome_range": _numbers("--outcome-range", outcome_range),
+    }
     analysis = config_hash(context)
     say_changes(context, config)
     asked: dict[str, Any] = {"base": base, "conformity_score": conformity_score, **bounds}
@@ -299,7 +302,7 @@ def report(
     if any(given) and not all(given):
         raise typer.BadParameter("give --observational, --trial, --treatment and --outcome together, or none of them.")
     whom = ForWhom(assignment, cluster, target)
-    of_tables: dict[str, Any] = {"--id": id, "--category": category, "--assignment": assignment, "--cluster": cluster}
+    of_tables: dict[str, Any] = {"--category": category, "--assignment": assignment, "--cluster": cluster}
     of_tables |= {"--by": by, "--train-rows": train_rows, "--memory": memory, "--dask": dask}
     named = (outcome_label or outcome, unit, treatment_label)
     page = PageOptions(*named, by, above, below, fdr, under, lower_is_better)
@@ -324,6 +327,8 @@ def report(
         with waiting("loading"):
             saved = load(model, trusted=trust or [])
             loaded = saved if alpha is None else saved.with_alpha(alpha)
+        if read := [name for name in id or [] if name in covariates(loaded)]:
+            raise ValueError(f"--id {read[0]} is a covariate of {model}: leave it out, or fit without that covariate.")
         study = None
         if observational and trial and treatment and outcome:
             tables = observational, trial, treatment, outcome, id, category, dialect, None, covariates(loaded), whom
@@ -388,11 +393,11 @@ def _print_declared(path: str, analysis: str, *, as_json: bool) -> None:
     typer.echo(f"Next: confide run --config {path}")
 
 
-def _numbers(text: str | None) -> list[float] | None:
-    """Return the numbers of a list like 0,1."""
+def _numbers(option: str, text: str | None) -> list[float] | None:
+    """Return the numbers of an option's list like 0,1."""
     if text is None:
         return None
     try:
         return [float(each) for each in text.split(",")]
     except ValueError as error:
-        raise typer.BadParameter(f"{text!r} must be numbers with commas between them, such as 0,1.") from error
+        raise typer.BadParameter(f"{option} {text!r} must be numbers with commas between them, such as 0,1.") from error

@@ -143,7 +143,10 @@ def effects(
         with waiting("comparing the arms"):
             found = [averages_by_each(used, study, *pair, groups, alpha) for pair in contrasts(used, control)]
         every = [record for records in found for record in records]
-        for text in (*on_randomisation(used.randomisation_, used.whom_), *contradictions(every)):
+        # A lot that is refuted is reason enough for intervals that contradict each other.
+        refuted = bool(on_refuted_lot(used.randomisation_))
+        further = [] if refuted else contradictions(every)
+        for text in (*on_randomisation(used.randomisation_, used.whom_), *further):
             warnings.warn(text, stacklevel=1)
     if out is not None:
         _write(every, out, dialect)
@@ -151,17 +154,21 @@ def effects(
         print_json([{**vars(record), "share_of_width": record.share_of_width} for record in every])
         _print_rows(study, observational, sys.stderr)
         return
+    screen = sys.stderr if out == "-" else sys.stdout
+    words: dict[str, Any] = {"lower_is_better": lower_is_better, "binary": _is_binary(study), "refuted": refuted}
+    _tell(screen, found, treatment, outcome, **words)
+    _print_rows(study, observational, screen)
+
+
+def _tell(screen: Any, found: list[list[AverageEffect]], treatment: str, outcome: str, **words: Any) -> None:
+    """Print the table of each pair of treatments, and what it means."""
     from rich.console import Console
 
     from confide.cli.effects_text import effect_lines, effect_table
 
-    screen = sys.stderr if out == "-" else sys.stdout
-    told: dict[str, Any] = {"lower_is_better": lower_is_better, "binary": _is_binary(study)}
-    told["refuted"] = bool(on_refuted_lot(used.randomisation_))
     for records in found:
         Console(file=screen).print(effect_table(records, treatment), highlight=False)
-        typer.echo("\n".join(effect_lines(records, treatment, outcome, **told)) + "\n", file=screen)
-    _print_rows(study, observational, screen)
+        typer.echo("\n".join(effect_lines(records, treatment, outcome, **words)) + "\n", file=screen)
 
 
 def _check_asked(

@@ -31,17 +31,16 @@ def effect_table(records: list[AverageEffect], treatment: str) -> Group:
     )
     table = Table(box=SIMPLE, pad_edge=False, padding=(0, 0, 0, 1))
     table.add_column("group")
-    for name in ("rows", "effect", "interval", "trial alone", "narrower by"):
+    for name in ("rows", "effect", "interval", "trial alone", "width"):
         table.add_column(name, justify="right", no_wrap=True)
     for record in records:
-        narrower = _narrower(record)
         table.add_row(
             escape(record.group),
             f"{record.n:,}",
             "" if isnan(record.effect) else f"{record.effect:.3g}",
             _span(record.low, record.high),
             _span(record.unadjusted_low, record.unadjusted_high),
-            "" if narrower is None else f"{narrower} %",
+            _width(record),
         )
     return Group(f"[italic]{title}[/]", table)
 
@@ -111,6 +110,14 @@ def _narrower(record: AverageEffect) -> int | None:
     """Return by how many percent the interval is narrower than from the trial alone; None if one has no ends."""
     share = record.share_of_width
     return round(100 * (1 - share)) if isfinite(share) else None
+
+
+def _width(record: AverageEffect) -> str:
+    """Return by how much the interval's width is less or more than from the trial alone; nothing if one has no ends."""
+    narrower = _narrower(record)
+    if narrower is None:
+        return ""
+    return f"{abs(narrower)} % {'less' if narrower > 0 else 'more'}" if narrower else "equal"
 
 
 def _span(low: float, high: float) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -20,6 +20,9 @@ UsageError: type[typer.BadParameter] = typer.BadParameter.__bases__[0]
 INTERRUPTED, TERMINATED = 130, 143
 # Words of messages, such as names of files and columns, are cut to so many characters.
 LONGEST_WORD = 300
+# How a number is written, by what the libraries that read options call it.
+DECIMALS, DIGITS = " Write it with a decimal point and no unit, such as 0.5.", " Write digits alone, such as 5."
+NO_NUMBER = {"number": DECIMALS, "float": DECIMALS, "int": DIGITS}
 
 
 def main() -> None:
@@ -55,16 +58,27 @@ def _usage(error: typer.BadParameter) -> str:
     commands = typer.main.get_group(app).commands
     having = [name for name, each in commands.items() if any(option in param.opts for param in each.params)]
     if not having or error.ctx is None:
-        meant = _meant(error)
-        return f"{error.format_message().rstrip('.')}.{meant}" if meant else error.format_message()
+        told, meant = _told(error), _meant(error)
+        return f"{told.rstrip('.')}.{meant}" if meant else told
     return f"{error.ctx.info_name} has no option {option}; it is one of {', '.join(having)}."
 
 
+def _told(error: typer.BadParameter) -> str:
+    """Return what is wrong with a value, which is named even where the library that read it leaves it out."""
+    failed: list[dict[str, Any]] = getattr(error.__cause__, "errors", list)()
+    if not failed or error.param is None:
+        return error.format_message()
+    wanted = failed[0]["msg"].partition(", unable")[0].replace("Input should", "must")
+    return f"{error.param.opts[0]} {wanted}, got {failed[0]['input']!r}."
+
+
 def _meant(error: typer.BadParameter) -> str:
-    """Return what was probably meant by a level that is no number, such as 90%."""
+    """Return the remedy for a value that is no number: what was probably meant by a level, such as 90%."""
     from confide.conformal.quantile import REMEDIES
 
-    return REMEDIES.get(str(getattr(getattr(error, "param", None), "name", None)), "")
+    level = REMEDIES.get(str(getattr(getattr(error, "param", None), "name", None)), "")
+    kinds = (each for each in NO_NUMBER if f"a valid {each}" in error.message)
+    return level or next((NO_NUMBER[each] for each in kinds), "")
 
 
 def _message(error: Exception) -> str:

@@ -56,12 +56,11 @@ def select(
     if as_json:
         facts = ("treatment", "side", "value", "fdr", "gamma", "rows", "reached", "smallest", "fewest")
         record = {"people": len(found), "selected": count, **{name: getattr(found, name) for name in facts}}
-        print_json(
-            {**record, "promise": found.promise, "found_at_all": found.found_at_all, "tells_little": found.tells_little}
-        )
+        told = {name: getattr(found, name) for name in ("promise", "found_at_all", "tells_little", "next_time")}
+        print_json({**record, **told})
         return
     screen = sys.stderr if out == "-" else sys.stdout
     people = "person" if len(found) == 1 else "people"
     typer.echo(f"{count:,} of {len(found):,} {people} chosen{'' if out == '-' else f', in {out}'}.", file=screen)
-    for text in filter(None, (found.promise, found.found_at_all, found.tells_little)):
-        typer.echo(text, file=screen)
+    sentences = (found.promise, found.found_at_all, found.tells_little, found.next_time)
+    typer.echo("\n".join(filter(None, sentences)), file=screen)

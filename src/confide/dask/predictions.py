@@ -26,7 +26,7 @@ from confide.data.writing import writing
 from confide.diagnostics.covariate_shift import Look
 from confide.exceptions import InfiniteIntervalWarning, PopulationWarning
 from confide.predict.answer import answer, answer_columns, beside
-from confide.predict.batches import Answered, answer_part, covariates
+from confide.predict.batches import Answered, answer_part, covariates, tell_probabilities
 from confide.weights.groups import NONE_UNSEEN, Unseen
 
 if TYPE_CHECKING:
@@ -92,6 +92,7 @@ def answer_files(
     dataset = open_dataset(os.path.abspath(source))  # noqa: PTH100  (it may be a pattern)
     names = names_in(dataset)
     check_columns(source, names, covariates(model))
+    tell_probabilities(model, names)
     dataset = unified(dataset, names)
     beside(dataset.schema, model, control)
     folder = Path(out).resolve()

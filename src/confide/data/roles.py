@@ -40,8 +40,13 @@ def listed_names(names: Any) -> list[str]:
     return [names] if isinstance(names, str) else [str(name) for name in names]
 
 
-def chosen_covariates(tables: dict[str, list[str]], roles: list[str], covariates: Any) -> list[str]:
-    """Return the names of the covariates: those chosen, or else those that both tables have."""
+def chosen_covariates(
+    tables: dict[str, list[str]], roles: list[str], covariates: Any, chances: Sequence[str] = ()
+) -> list[str]:
+    """Return the names of the covariates: those chosen, or else those that both tables have.
+
+    ``chances`` are columns that may be probabilities of treatments, if one table alone has them.
+    """
     if covariates is not None:
         names = listed_names(covariates)
         taken = [name for name in roles if name in names]
@@ -62,7 +67,8 @@ def chosen_covariates(tables: dict[str, list[str]], roles: list[str], covariates
                     f" Names that differ by case, spaces or forms of Unicode only: {examples(pairs)}." if pairs else ""
                 )
                 warnings.warn(
-                    f"left out, because only {table} has them: {examples(lonely)}.{rename}{hint} "
+                    f"left out, because only {table} has them: {examples(lonely)}.{rename}{hint}"
+                    f"{_if_probability([name for name in lonely if name in chances])} "
                     "Name the covariates to silence this.",
                     stacklevel=3,
                 )
@@ -70,3 +76,11 @@ def chosen_covariates(tables: dict[str, list[str]], roles: list[str], covariates
         listed = "; ".join(f"{name} has {examples(found)}" for name, found in tables.items())
         raise ValueError(f"there are no covariates: {listed}.")
     return names
+
+
+def _if_probability(names: list[str]) -> str:
+    """Return what to do if one of these columns is the assignment probability; nothing if there are none."""
+    if not names:
+        return ""
+    which = names[0] if len(names) == 1 else f"one of {examples(names)}"
+    return f" If {which} is the probability of the treatment received, state it (assignment=, --assignment {names[0]})."

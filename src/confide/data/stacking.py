@@ -20,7 +20,13 @@ from confide.data.roles import check_marks, check_there, chosen_covariates, decl
 from confide.data.sources import Sources, cut_to_memory, rest_of, scanned
 from confide.data.study import Study
 from confide.data.twins import twins
-from confide.data.values import counted, remedy_for_missing, warn_of_identifiers, words_among_numbers
+from confide.data.values import (
+    counted,
+    may_be_probabilities,
+    remedy_for_missing,
+    warn_of_identifiers,
+    words_among_numbers,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -102,7 +108,11 @@ def stack(
     asked = None if covariates is None else listed_names(covariates)
     check_named(found, roles[0], roles[1], asked, marks=marks, categories=listed_names(categories))
     check_marks(marks, roles)
-    chosen, covariates = covariates, chosen_covariates(found, [*roles, *marks.values()], covariates)
+    of_trial = tables[names[1]]
+    unclear = asked is None and "assignment" not in marks
+    alone = [name for name in of_trial.column_names if unclear and name not in found[next(iter(found))]]
+    chances = [name for name in alone if may_be_probabilities(name, of_trial[name])]
+    chosen, covariates = covariates, chosen_covariates(found, [*roles, *marks.values()], covariates, chances)
     if chosen is None and len(tables) == 2:
         warn_of_identifiers(covariates, list(tables.values()), stacklevel=2)
     declared = declared_categories(categories, [*covariates, roles[0]])

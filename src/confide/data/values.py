@@ -178,6 +178,16 @@ def words_among_numbers(name: str, columns: Mapping[str, pa.ChunkedArray]) -> st
     return ""
 
 
+def may_be_probabilities(name: str, column: pa.ChunkedArray) -> bool:
+    """Return whether a column has a number strictly between 0 and 1 in every row."""
+    try:
+        kind = kinds.decide(name, {"": column})
+        values = kinds.numbers(name, column, kind, finite=False) if kind == kinds.NUMBERS else np.empty(0)
+    except ValueError:  # cells of several kinds
+        return False
+    return bool(len(values) and ((values > 0) & (values < 1)).all())
+
+
 def _check_finite(name: str, column: pa.ChunkedArray, where: str) -> None:
     """Raise if a number is infinite or too large."""
     if not pa.types.is_floating(column.type):

@@ -81,7 +81,11 @@ class Selection(ShownRecord):
     @property
     def fewest(self) -> int:
         """How many of these people must be chosen at once for any to be chosen, even if all are predicted perfectly."""
-        return max(math.ceil(len(self) / (_rate(self.fdr, self.gamma) * (self.rows + 1))), 1)
+        return self._fewest_with(self.rows)
+
+    def _fewest_with(self, rows: int) -> int:
+        """Return how many must be chosen at once if so many trial rows count."""
+        return max(math.ceil(len(self) / (_rate(self.fdr, self.gamma) * (rows + 1))), 1)
 
     @property
     def promise(self) -> str:
@@ -122,6 +126,22 @@ class Selection(ShownRecord):
             f"The list tells little: {self.reached:,} of {self.rows:,} trial people under {self.treatment} are "
             f"{self.side} {self.value:g}, and nearly everybody like them will be."
         )
+
+    @property
+    def next_time(self) -> str:
+        """What would help another time if the list is empty, in sentences; nothing if it is not."""
+        if not len(self) or self.selected.any():
+            return ""
+        helpful = "state a larger rate before you look"
+        if self.fewest > len(self):
+            helpful += ", or plan that many trial rows"
+        elif self.fewest > 1:
+            twice = 2 * self.rows + 1
+            helpful += (
+                f", or plan more trial rows under treatment {self.treatment}: if {twice:,} count, the smallest p-value "
+                f"is half as large, and {self._fewest_with(twice):,} people at once are enough"
+            )
+        return f"The list is empty. Another time, {helpful}. Another rate or value for this list voids the promise."
 
 
 def select(
@@ -191,8 +211,8 @@ def select(
             Advice.of(
                 f"with {len(model.arms_)} treatments and probabilities that differ, rows of other treatments do not "
                 "tell how small the probability of this one was, and no rate is proved.",
-                "Fit on the rows of two treatments, each probability divided by the sum of both: the list is then for "
-                "people like these rows'.",
+                "Give all other treatments one label, in both tables, and their trial rows 1 minus the probability of "
+                "the treatment asked about: with two treatments the rate is proved, for everybody.",
             )
         )
     check_known(treatment, model.arms_)

@@ -123,8 +123,9 @@ def answer_batches(
 ) -> Generator[Part]:
     """Yield the predictions for rows that come in batches, in order, while the next ones are being computed.
 
-    Covariates are found by name. Several batches are predicted in parallel, each by one thread, if all parts of the
-    model are confide's or scikit-learn's; with another base model, which may not be thread-safe, one after the other.
+    Covariates are found by name. A warning says which columns are read as probabilities of treatments. Several batches
+    are predicted in parallel, each by one thread, if all parts of the model are confide's or scikit-learn's; with
+    another base model, which may not be thread-safe, one after the other.
     """
     names = covariates(model)
 
@@ -133,7 +134,21 @@ def answer_batches(
         rows = batch.read.select(names)
         return answer_part(model, batch, rows, model.read(rows, model.assignment_in(batch.read)), control)
 
-    return _in_order(answered, batches, _threads(model))
+    yield from _in_order(answered, _telling(model, batches), _threads(model))
+
+
+def tell_probabilities(model: CounterfactualIntervals, columns: Sequence[str]) -> None:
+    """Say in a warning which of these columns are read as probabilities of treatments, or look so and are not."""
+    if told := model.told_of_assignment(columns, covariates(model)):
+        warnings.warn(told, stacklevel=2)
+
+
+def _telling(model: CounterfactualIntervals, batches: Iterable[Batch]) -> Generator[Batch]:
+    """Yield the batches; of the first one, say what is read as probabilities."""
+    for place, batch in enumerate(batches):
+        if not place:
+            tell_probabilities(model, batch.read.column_names)
+        yield batch
 
 
 def answer_part(

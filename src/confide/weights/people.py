@@ -46,6 +46,50 @@ class People:
         return len(self.X)
 
 
+def columns_of_probabilities(column: str, labels: Sequence[Label]) -> dict[Label, str]:
+    """Return the names of new rows' probabilities, by treatment: the trial's column, "_" and the treatment."""
+    return {label: f"{column}_{label}" for label in labels}
+
+
+def told_of_probabilities(
+    names: Sequence[str], column: str | None, labels: Sequence[Label], covariates: Sequence[str]
+) -> str:
+    """Return from which columns new rows' probabilities are read, or which look so and are not; else nothing.
+
+    Parameters
+    ----------
+    names : sequence of str
+        All columns of the new rows.
+    column : str or None
+        The trial's column of probabilities.
+    labels : sequence of labels
+        The treatments.
+    covariates : sequence of str
+        Columns that are read as covariates.
+    """
+    if column is None:
+        return ""
+    wanted = list(columns_of_probabilities(column, labels).values())
+    read = [name for name in wanted if name in names]
+    alike = [name for name in names if _is_named_after(name, column) and name not in (*wanted, *covariates)]
+    told = f"probabilities of treatments are read from {examples(read, 20)} of the new rows." if read else ""
+    if not alike or set(wanted) <= set(names):
+        return told
+    one = len(alike) == 1
+    unread = (
+        f"{examples(alike)} of the new rows {'is' if one else 'are'} not read: probabilities of treatments would be in "
+        f"{examples(wanted, 20)}; rename {'it' if one else 'them'} if {'it is one' if one else 'they are such'}."
+    )
+    stands_in = " Without them the trial's smallest probabilities stand in, and intervals are wider than needed."
+    return f"{told} {unread}" if read else f"{unread}{stands_in}"
+
+
+def _is_named_after(name: str, column: str) -> bool:
+    """Return whether a name is a column's, or begins with it as a word; capitals do not matter."""
+    rest = name.casefold().removeprefix(column.casefold())
+    return len(rest) < len(name.casefold()) and not rest[:1].isalnum()
+
+
 def probabilities_in(table: pa.Table, column: str | None, labels: Sequence[Label]) -> dict[Label, Floats]:
     """Return the probabilities of treatments in a table of new rows, if it has columns for them.
 
@@ -60,15 +104,17 @@ def probabilities_in(table: pa.Table, column: str | None, labels: Sequence[Label
     """
     if column is None:
         return {}
-    columns = {label: f"{column}_{label}" for label in labels}
+    columns = columns_of_probabilities(column, labels)
     found = {label: numbers_in(table, name) for label, name in columns.items() if name in table.column_names}
     missing = {label: name for label, name in columns.items() if label not in found}
     if found and len(missing) == 1 and len(columns) == 2:
         return {**found, next(iter(missing)): 1 - next(iter(found.values()))}
     if found and missing:
+        others = [name for name in table.column_names if _is_named_after(name, column) and name not in columns.values()]
+        among = f" (beside {examples(others)})" if others else ""
         raise ValueError(
             f"new rows have {examples([columns[label] for label in found])} and no column "
-            f"{examples(missing.values())}: give the probabilities of all {len(columns)} treatments, or none."
+            f"{examples(missing.values())}{among}: give the probabilities of all {len(columns)} treatments, or none."
         )
     return found
 
