@@ -171,7 +171,7 @@ def chosen_in_words(findings: Findings, words: Words) -> list[dict[str, object]]
     return [
         {
             "rate": each.fdr,
-            "count": int(each.selected.sum()),
+            "count": each.count,
             "asked": each.fdr == findings.rate,
             "brief": (
                 f"whose {words.outcome} under {named.treatment} will be {each.side} {plain(each.value, MINUS)}{units}; "
