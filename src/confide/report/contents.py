@@ -211,7 +211,7 @@ def _correlations(findings: Findings) -> list[list[dict[str, float | None]]]:
     """Return what the chart over correlations shows, one list per pair of treatments."""
     return [
         [
-            {"rho": each.correlation, "width": _finite(each.width), "above": each.above, "below": each.below}
+            {"rho": each.correlation, "width": _finite(each.median), "above": each.above, "below": each.below}
             for each in curve
         ]
         for curve in findings.correlations.values()
