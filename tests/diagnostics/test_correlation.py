@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from confide import CounterfactualIntervals
-from confide.diagnostics import correlation_curve
+from confide import CounterfactualIntervals, Intervals, Transfer
+from confide.diagnostics import AtCorrelation, correlation_curve
 
 
 def normal_study(rng, correlation, rows=4000):
@@ -55,6 +55,36 @@ def test_infinite_intervals_stay_infinite():
     assert np.isneginf(record.intervals.lower).all()
     assert np.isposinf(record.intervals.upper).all()
     assert (record.above, record.below) == (0.0, 0.0)
+
+
+def skewed(rows):
+    """Return a study in which ridge predicts outcomes far below 0 for many people, and none is."""
+    rng = np.random.default_rng(1)
+    X, treatment = rng.normal(size=(rows, 1)), rng.integers(2, size=rows)
+    y = np.where(X[:, 0] > 0.5, np.exp(3 * X[:, 0]), 0.0) + treatment
+    return X, y, treatment, np.arange(rows) % 4 == 0
+
+
+def test_an_empty_outcome_makes_an_empty_effect_and_no_infinite_one():
+    """Sets wholly below the outcome's range are empty at the model's level, and not at the half that effects use."""
+    X, y, treatment, trial = skewed(1200)
+    arm = Transfer(base="ridge", outcome_range=(0, np.inf))
+    model = CounterfactualIntervals(arm, alpha=0.2, random_state=0).fit(X, y, treatment, trial)
+    new = np.random.default_rng(2).normal(size=(200, 1))
+    empty = np.any([np.isnan(model.predict_interval(new, label).lower) for label in (0, 1)], axis=0)
+    assert 0 < empty.sum() < 200
+    for record in correlation_curve(model, new):
+        assert np.array_equal(np.isnan(record.intervals.lower), empty)
+        assert np.isfinite(record.intervals.upper[~empty]).all()
+        assert np.isfinite(record.width)
+        assert record.infinite == 0.0
+        assert record.above + record.below <= 1 - empty.mean()
+
+
+def test_a_few_infinite_rows_leave_the_median():
+    width = np.array([1.0, 2.0, 3.0, np.inf])
+    record = AtCorrelation(0.0, Intervals(np.zeros(4), width), float(width.mean()), 0.0, 0.0)
+    assert (record.width, record.median, record.infinite) == (np.inf, 2.5, 0.25)
 
 
 def test_what_cannot_be_asked_is_named():

@@ -7,7 +7,7 @@ import pytest
 from confide import CounterfactualIntervals, Study, average_effect, select
 from confide.diagnostics import balance, correlation_curve, gamma_curve, row_flow
 from confide.effects.wording import average_in_words
-from confide.report import write_report
+from confide.report import individuals, write_report
 from confide.report.findings import most_unbalanced
 from confide.report.headline import spans
 from report_pages import fitted, new_patients, study_of
@@ -80,6 +80,31 @@ def test_averages_are_those_of_python(look, page, model, study):
     assert "change of days in hospital" in drawn
 
 
+def test_an_average_beyond_the_edge_has_arrows(look, tmp_path, study, new):
+    """Few people have no known town: their interval is many times as wide as the others'."""
+    path = tmp_path / "cut.html"
+    write_report(path, fitted(study=study), new, study=study, methods=["naive"], by="town")
+    seen = look(path)
+    assert seen.page.is_visible("#averages-cut")
+    drawn = seen.page.text_content("#averages-chart svg")
+    assert (drawn.count("◀"), drawn.count("▶")) == (2, 2)
+    plain = tmp_path / "plain.html"
+    write_report(plain, fitted(study=study), new, study=study, methods=["naive"])
+    seen = look(plain)
+    assert not seen.page.is_visible("#averages-cut")
+    assert "▶" not in seen.page.text_content("#averages-chart svg")
+
+
+def test_rows_of_a_sample_keep_their_numbers(look, tmp_path, model, monkeypatch):
+    monkeypatch.setattr(individuals, "MOST_ROWS", 30)
+    many = new_patients(400)
+    path = tmp_path / "sample.html"
+    write_report(path, model, many, above=5.0, under="drug", fdr=0.3)
+    seen = look(path)
+    places = individuals.Individuals.of_table(model, many).places
+    assert [int(cell) for cell in seen.cells("row")] == (places + 1).tolist()[:25]
+
+
 def test_single_people_are_counted(look, page, model, new):
     seen = look(page)
     effects = model.predict_effect_interval(new)
@@ -150,7 +175,7 @@ def test_evidence_and_assumptions_are_those_of_python(look, page, model, study, 
     assert [[line[2], line[3]] for line in shown] == [
         [f"{100 * each.above:.1f} %", f"{100 * each.below:.1f} %"] for each in correlations
     ]
-    np.testing.assert_allclose([float(line[1]) for line in shown], [each.width for each in correlations], rtol=0.005)
+    np.testing.assert_allclose([float(line[1]) for line in shown], [each.median for each in correlations], rtol=0.005)
     assert "an assumption, not a promise" in seen.page.text_content("#correlation")
     lot = f"p = {model.randomisation_.p_value:.3f}, most on {most_unbalanced(model.randomisation_, records)}."
     assert lot in seen.page.text_content("#balance")

@@ -43,7 +43,7 @@ def test_as_many_levels_as_there_is_room_for():
     individuals = Individuals.of_table(model, new_patients(300))
 
     def levels(room):
-        found = levels_of(model, individuals, None, 300, room)
+        found = levels_of(model, individuals, None, room)
         return found and found["levels"]
 
     one = 6 * 300 * 2 * 4 // 3

@@ -228,7 +228,7 @@ def test_more_rows_than_a_page_holds(tmp_path, model, monkeypatch):
     path = tmp_path / "report.html"
     answered = write_report(path, model, new_patients(200))
     said = text_of(path)
-    assert "The page contains the first 150 of 200 rows, in the order of the table; 50 are left out." in said
+    assert "The page contains a random sample of 150 of 200 rows, in the order of the table; 50 are left out." in said
     sides = answered.signs["placebo", "drug"]
     better, worse = f"{sides['above']} are better under placebo", f"{sides['below']} better under drug"
     assert f"at α = 0.1: {better}, {worse}, {sides['neither']} undecided." in said
@@ -238,7 +238,7 @@ def test_numbers_that_would_be_too_many(tmp_path, monkeypatch):
     monkeypatch.setattr(packed_intervals, "MOST_BYTES", 10_000)
     path = tmp_path / "report.html"
     write_report(path, fitted("wcp"), new_patients(200))
-    assert "The page contains the first 117 of 200 rows" in text_of(path)
+    assert "The page contains a random sample of 117 of 200 rows" in text_of(path)
 
 
 def test_many_long_columns_stay_within_three_megabytes(tmp_path, model):

@@ -194,7 +194,7 @@ def run(
         answered, individuals = None, None
         if predict is not None:
             answered, individuals = write_answers(
-                model, predict, out, None, dialect, keep=report is not None, workers=workers
+                model, predict, out, None, dialect, page=None if report is None else page, workers=workers
             )
         effects = None if participants is None else write_effects(model, study, trial, participants, dialect)
         if save is not None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import typer
+
 from confide.cli.clusters import answered_on, is_folder
 from confide.cli.console import progress, waiting
 from confide.cli.shared import groups_by
@@ -15,7 +17,7 @@ if TYPE_CHECKING:
     from confide.data.study import Study
     from confide.model import CounterfactualIntervals
     from confide.predict.batches import Answered, Part
-    from confide.report import Individuals
+    from confide.report import Choice, Individuals
 
 
 def write_answers(
@@ -25,10 +27,10 @@ def write_answers(
     control: str | None,
     dialect: Dialect,
     *,
-    keep: bool = False,
+    page: PageOptions | None = None,
     workers: Cluster | None = None,
 ) -> tuple[Answered, Individuals | None]:
-    """Write the predictions for a file, with progress on a terminal; return the counts and, to keep, the rows.
+    """Write the predictions for a file, with progress on a terminal; return the counts and, for a page, the rows.
 
     A folder is written by the workers of a cluster.
     """
@@ -37,10 +39,10 @@ def write_answers(
     from confide.predict.batches import answer_file, covariates
 
     gathered = None
-    if keep:
+    if page is not None:
         from confide.report import Gathered
 
-        gathered = Gathered(model, covariates(model))
+        gathered = Gathered(model, covariates(model), control, _choice(model, page))
     with progress("rows answered", None) as advance:
         answered = answer_file(
             model,
@@ -82,9 +84,21 @@ def answer_on_page(
     from confide.report import Individuals
 
     with progress("rows answered", None) as advance:
-        individuals = Individuals.of_batches(model, read_batches(source, dialect), control, source, advance)
+        batches = read_batches(source, dialect)
+        individuals = Individuals.of_batches(model, batches, control, source, advance, _choice(model, page))
     write_report(path, model, individuals, study, control, seed, page)
     return individuals.counted
+
+
+def _choice(model: CounterfactualIntervals, page: PageOptions) -> Choice | None:
+    """Return whom the page is to choose; None if nobody asked."""
+    from confide.predict.answer import label_of
+    from confide.report import Choice
+
+    if page.above is None and page.below is None:
+        return None
+    under = None if page.under is None else label_of(model, page.under)
+    return Choice(page.above, page.below, 0.1 if page.fdr is None else page.fdr, under)
 
 
 def write_report(
@@ -97,17 +111,14 @@ def write_report(
     page: PageOptions,
 ) -> None:
     """Write the page on rows that are answered, with the evidence that a study gives."""
-    from confide.predict.answer import label_of
-    from confide.report import Choice, Evidence, Findings, Words, measured_methods, write_page
+    from confide.report import Evidence, Findings, Words, measured_methods, write_page
 
     words = Words.of(model, page.outcome, page.unit or "", page.names, lower_is_better=page.lower_is_better)
-    choice = None
-    if page.above is not None or page.below is not None:
-        under = None if page.under is None else label_of(model, page.under)
-        choice = Choice(page.above, page.below, 0.1 if page.fdr is None else page.fdr, under)
     by = [] if study is None else groups_by(page.by, study)
     with waiting("averages, balance and tipping points"):
-        findings = Findings.of(model, individuals, study, control=control, by=by, choice=choice)
+        findings = Findings.of(model, individuals, study, control=control, by=by)
+    if refused := findings.refused.get("selections"):
+        typer.echo(f"note: whom to choose is not answered: {refused}", err=True)
     evidence = None
     if study is not None:
         with progress("methods on held-out rows", len(measured_methods(model))) as advance:

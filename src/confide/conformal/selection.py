@@ -51,10 +51,15 @@ def chosen(numerator: NDArray[np.intp], rows: int, rate: Fraction) -> NDArray[np
     rate : Fraction
         q.
     """
-    values, counts = np.unique(numerator, return_counts=True)
-    least, most = rate.denominator * len(numerator), rate.numerator * (rows + 1)
+    return np.asarray(numerator <= last_chosen(np.bincount(numerator), rows, rate))
+
+
+def last_chosen(counts: NDArray[np.intp], rows: int, rate: Fraction) -> int:
+    """Return the largest (m + 1)·p that is chosen, 0 if nobody is; ``counts`` says how many have 0, 1, 2 and so on."""
+    least, most = rate.denominator * int(counts.sum()), rate.numerator * (rows + 1)
     last = 0
-    for value, so_many in zip(values.tolist(), np.cumsum(counts).tolist(), strict=True):
+    values = np.flatnonzero(counts)
+    for value, so_many in zip(values.tolist(), np.cumsum(counts[values]).tolist(), strict=True):
         if value * least <= so_many * most:
             last = value
-    return np.asarray(numerator <= last)
+    return last

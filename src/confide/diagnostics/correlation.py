@@ -33,7 +33,7 @@ class AtCorrelation(ShownRecord):
     intervals : Intervals
         One per row.
     width : float
-        Their mean width.
+        Their mean width, an empty one counting as 0: infinite if one is.
     above, below : float
         Shares of rows whose interval lies above, and below, 0.
     """
@@ -43,6 +43,16 @@ class AtCorrelation(ShownRecord):
     width: float
     above: float
     below: float
+
+    @property
+    def median(self) -> float:
+        """The median width, which a few infinite intervals leave finite; 0 of no rows."""
+        return float(np.median(self.intervals.width)) if len(self.intervals) else 0.0
+
+    @property
+    def infinite(self) -> float:
+        """The share of rows whose interval is infinite; 0 of no rows."""
+        return float(self.intervals.infinite.mean()) if len(self.intervals) else 0.0
 
 
 def correlation_curve(
@@ -60,7 +70,8 @@ def correlation_curve(
     errors of both outcomes, given the covariates, are *assumed* to be normal with a correlation ρ. Where C₁ and C₀ are
     the arms' intervals at the model's level, of half-widths h₁ and h₀, the effect is then within
     √(h₁² + h₀² - 2·ρ·h₁·h₀) of the difference of their middles. At ρ = 1 people differ in their effects only as the
-    spreads of the two arms do. Nothing of this is promised.
+    spreads of the two arms do. Where one of the two is empty the effect's is, and where one is infinite so is the
+    effect's. Nothing of this is promised.
 
     Parameters
     ----------
@@ -87,9 +98,10 @@ def correlation_curve(
     pair = model._pair(treated, control)
     rows = asked_rows(model, X, pair, stacklevel=2)
     above, below = (model._arm(label).predict_interval(rows[label]) for label in pair)
+    empty = np.isnan(above.lower) | np.isnan(below.lower)
     with np.errstate(invalid="ignore"):  # infinite ends
         middle = (above.lower + above.upper) / 2 - (below.lower + below.upper) / 2
-    unknown = ~np.isfinite(middle)
+    unknown = ~np.isfinite(middle) & ~empty
     spread, other = above.width / 2, below.width / 2
     found: Records[AtCorrelation] = Records()
     for correlation in given:

@@ -126,7 +126,9 @@ class Population:
         for column in np.flatnonzero(ends[0] < first):
             beyond_ends[1, column] = np.sum(X[:, column] < first[column])
         far = {} if self.ends is None else far_numbers(self.ends, self.names, X, start)
-        return Look(len(X), beyond_ends, ends, len(X) - missing, X, _lots(start, len(X)), far).thinned()
+        return Look(
+            len(X), beyond_ends, ends, len(X) - missing, X, lots_of(np.arange(start, start + len(X))), far
+        ).thinned()
 
     def _known_ends(self) -> NDArray[np.float64]:
         """Return the smallest and the largest value of each column that is not missing, NaN where all are."""
@@ -208,7 +210,7 @@ class Look:
     def at_nothing(cls, population: Population) -> Look:
         """Return the summary of no rows."""
         none = np.zeros((2, len(population.names)))
-        return cls(0, none, np.full_like(none, np.nan), none[0], none[:0], _lots(0, 0))
+        return cls(0, none, np.full_like(none, np.nan), none[0], none[:0], lots_of(np.arange(0)))
 
     def thinned(self) -> Look:
         """Return the summary with its sample reduced to at most NEW_ROWS rows."""
@@ -232,9 +234,9 @@ class Look:
         ).thinned()
 
 
-def _lots(start: int, count: int) -> NDArray[np.uint64]:
-    """Return one pseudo-random number per row, which depends on its position only (the mixing of SplitMix64)."""
-    lots = (np.arange(start, start + count, dtype=np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+def lots_of(places: NDArray[np.intp]) -> NDArray[np.uint64]:
+    """Return one pseudo-random number per row, which depends on its place only (the mixing of SplitMix64)."""
+    lots = (places.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
     lots = (lots ^ (lots >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     lots = (lots ^ (lots >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     mixed: NDArray[np.uint64] = lots ^ (lots >> np.uint64(31))

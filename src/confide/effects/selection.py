@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 from numbers import Real
@@ -19,6 +20,12 @@ from confide.exceptions import RefusalError
 from confide.methods.study_arms import check_known
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from confide.methods.base import ArmEstimator
+    from confide.methods.new_rows import NewRows
+    from confide.methods.trial_outcomes import TrialOutcomes
     from confide.model import CounterfactualIntervals
     from confide.typing import Booleans, Floats, Label, Table
 
@@ -33,8 +40,78 @@ UNPROVED = {
 NEARLY_ALL = 0.9
 
 
+class Told(ABC):
+    """What a list of people promises, and what the trial could find at all, in words."""
+
+    treatment: Label
+    side: str
+    value: float
+    fdr: float
+    gamma: float
+    rows: int
+    reached: int
+
+    @abstractmethod
+    def __len__(self) -> int:
+        """Return how many people were asked about."""
+
+    @property
+    def smallest(self) -> float:
+        """The smallest p-value that this trial can give anybody: 1/(rows + 1)."""
+        return 1 / (self.rows + 1)
+
+    @property
+    def fewest(self) -> int:
+        """How many of these people must be chosen at once for any to be chosen, even if all are predicted perfectly."""
+        return self._fewest_with(self.rows)
+
+    def _fewest_with(self, rows: int) -> int:
+        """Return how many must be chosen at once if so many trial rows count."""
+        return max(math.ceil(len(self) / (rate_in_force(self.fdr, self.gamma) * (rows + 1))), 1)
+
+    @property
+    def promise(self) -> str:
+        """What the false discovery rate promises, in two sentences."""
+        whom = "" if self.gamma == 1 else f", if people are at most {self.gamma:g} times as frequent as in the trial"
+        return (
+            f"On average over trials and lists like these, at most {100 * self.fdr:g} % of the people on a list do not "
+            f"have an outcome {self.side} {self.value:g} under treatment {self.treatment}{whom}; an empty list counts "
+            "as 0 %. That is a promise about lists, not about each person on one."
+        )
+
+    @property
+    def found_at_all(self) -> str:
+        """What this trial could find at all, in sentences."""
+        people = number_of(len(self), "person", "people")
+        told = (
+            f"{number_of(self.rows, 'trial row')} under treatment {self.treatment} "
+            f"{'counts' if self.rows == 1 else 'count'}, {self.reached:,} of them {self.side} {self.value:g}. The "
+            f"smallest p-value that so many rows can give is {self.smallest:.2g}"
+        )
+        if not len(self):
+            return f"{told}."
+        if self.fewest > len(self):
+            needed = math.ceil(1 / rate_in_force(self.fdr, self.gamma)) - 1
+            return f"{told}, so nobody can be chosen at this rate: it takes {needed:,} rows."
+        if len(self) == 1:
+            return f"{told}, so this person could be chosen."
+        if self.fewest == 1:
+            return f"{told}, so even one of these {people} could be chosen alone."
+        return f"{told}, so of these {people} either at least {self.fewest:,} are chosen or nobody."
+
+    @property
+    def tells_little(self) -> str:
+        """That nearly everybody is on that side of the value, in a sentence; empty if not."""
+        if not self.rows or self.reached < NEARLY_ALL * self.rows:
+            return ""
+        return (
+            f"The list tells little: {self.reached:,} of {self.rows:,} trial people under {self.treatment} are "
+            f"{self.side} {self.value:g}, and nearly everybody like them will be."
+        )
+
+
 @dataclass(frozen=True)
-class Selection(ShownRecord):
+class Selection(Told, ShownRecord):
     """Who was chosen, and what the trial could find at all.
 
     Attributes
@@ -74,60 +151,6 @@ class Selection(ShownRecord):
         return len(self.selected)
 
     @property
-    def smallest(self) -> float:
-        """The smallest p-value that this trial can give anybody: 1/(rows + 1)."""
-        return 1 / (self.rows + 1)
-
-    @property
-    def fewest(self) -> int:
-        """How many of these people must be chosen at once for any to be chosen, even if all are predicted perfectly."""
-        return self._fewest_with(self.rows)
-
-    def _fewest_with(self, rows: int) -> int:
-        """Return how many must be chosen at once if so many trial rows count."""
-        return max(math.ceil(len(self) / (_rate(self.fdr, self.gamma) * (rows + 1))), 1)
-
-    @property
-    def promise(self) -> str:
-        """What the false discovery rate promises, in two sentences."""
-        whom = "" if self.gamma == 1 else f", if people are at most {self.gamma:g} times as frequent as in the trial"
-        return (
-            f"On average over trials and lists like these, at most {100 * self.fdr:g} % of the people on a list do not "
-            f"have an outcome {self.side} {self.value:g} under treatment {self.treatment}{whom}; an empty list counts "
-            "as 0 %. That is a promise about lists, not about each person on one."
-        )
-
-    @property
-    def found_at_all(self) -> str:
-        """What this trial could find at all, in sentences."""
-        people = number_of(len(self), "person", "people")
-        told = (
-            f"{number_of(self.rows, 'trial row')} under treatment {self.treatment} "
-            f"{'counts' if self.rows == 1 else 'count'}, {self.reached:,} of them {self.side} {self.value:g}. The "
-            f"smallest p-value that so many rows can give is {self.smallest:.2g}"
-        )
-        if not len(self):
-            return f"{told}."
-        if self.fewest > len(self):
-            needed = math.ceil(1 / _rate(self.fdr, self.gamma)) - 1
-            return f"{told}, so nobody can be chosen at this rate: it takes {needed:,} rows."
-        if len(self) == 1:
-            return f"{told}, so this person could be chosen."
-        if self.fewest == 1:
-            return f"{told}, so even one of these {people} could be chosen alone."
-        return f"{told}, so of these {people} either at least {self.fewest:,} are chosen or nobody."
-
-    @property
-    def tells_little(self) -> str:
-        """That nearly everybody is on that side of the value, in a sentence; empty if not."""
-        if not self.rows or self.reached < NEARLY_ALL * self.rows:
-            return ""
-        return (
-            f"The list tells little: {self.reached:,} of {self.rows:,} trial people under {self.treatment} are "
-            f"{self.side} {self.value:g}, and nearly everybody like them will be."
-        )
-
-    @property
     def next_time(self) -> str:
         """What would help another time if the list is empty, in sentences; nothing if it is not."""
         if not len(self) or self.selected.any():
@@ -142,6 +165,85 @@ class Selection(ShownRecord):
                 f"is half as large, and {self._fewest_with(twice):,} people at once are enough"
             )
         return f"The list is empty. Another time, {helpful}. Another rate or value for this list voids the promise."
+
+
+@dataclass(frozen=True)
+class Rule:
+    """How people are chosen by a value of the outcome, whoever they are.
+
+    Attributes
+    ----------
+    treatment, side, value, gamma
+        Those of `Selection`.
+    arm : ArmEstimator
+        The treatment's.
+    trial : TrialOutcomes
+        The trial rows that calibrate.
+    """
+
+    treatment: Label
+    side: str
+    value: float
+    gamma: float
+    arm: ArmEstimator
+    trial: TrialOutcomes
+
+    @classmethod
+    def of(cls, model: CounterfactualIntervals, treatment: Label, above: Any, below: Any) -> Rule:
+        """Return the rule of a fitted model; raise a RefusalError where no rate is proved."""
+        side, value = _side(above, below)
+        for part, why in UNPROVED.items():
+            if part in model.carries_:
+                raise RefusalError(
+                    Advice.of(
+                        f"the study has a {part}, and no false discovery rate is proved for it: {why}.",
+                        f"Fit without {part}= if you may, or use one-sided intervals, whose promise is for all people "
+                        "together, not for those picked by their intervals.",
+                    )
+                )
+        if model.whom_.stands_in:
+            raise RefusalError(
+                Advice.of(
+                    f"with {len(model.arms_)} treatments and probabilities that differ, rows of other treatments do "
+                    "not tell how small the probability of this one was, and no rate is proved.",
+                    "Give all other treatments one label, in both tables, and their trial rows 1 minus the probability "
+                    "of the treatment asked about: with two treatments the rate is proved, for everybody.",
+                )
+            )
+        check_known(treatment, model.arms_)
+        arm = model.arms_[treatment]
+        trial = arm.trial_outcomes_
+        if trial is None:
+            raise RefusalError(
+                Advice.of(
+                    f"{arm.method_name} learns from trial rows in more ways than one, and people cannot be chosen by "
+                    "it.",
+                    "Use prognostic, transfer or transfer-centred, which rank people by observational rows, or naive.",
+                )
+            )
+        return cls(treatment, side, value, float(model.gamma_), arm, trial)
+
+    def numerators(self, X: Table | NewRows) -> NDArray[np.intp]:
+        """Return (rows + 1) times the p-value of each person: of encoded rows, or as the arm has taken them."""
+        sign = 1 if self.side == "above" else -1
+        short = self.trial.score[~self._reached()]
+        return numerators(sign * short, sign * self.arm._ranking(X), self.trial.rounding)
+
+    def facts(self, fdr: float) -> dict[str, Any]:
+        """Return what is known of a list at this rate whoever is on it: attributes of `Selection`."""
+        return {
+            "treatment": self.treatment,
+            "side": self.side,
+            "value": self.value,
+            "fdr": float(check_alpha(fdr, "fdr")),
+            "gamma": self.gamma,
+            "rows": len(self.trial),
+            "reached": int(self._reached().sum()),
+        }
+
+    def _reached(self) -> Booleans:
+        """Return which trial rows have an outcome on that side of the value."""
+        return self.trial.y > self.value if self.side == "above" else self.trial.y < self.value
 
 
 def select(
@@ -195,51 +297,13 @@ def select(
     not proved to keep the rate. Clusters and a target are refused.
     """
     check_is_fitted(model)
-    side, value = _side(above, below)
-    rate = check_alpha(fdr, "fdr")
-    for part, why in UNPROVED.items():
-        if part in model.carries_:
-            raise RefusalError(
-                Advice.of(
-                    f"the study has a {part}, and no false discovery rate is proved for it: {why}.",
-                    f"Fit without {part}= if you may, or use one-sided intervals, whose promise is for all people "
-                    "together, not for those picked by their intervals.",
-                )
-            )
-    if model.whom_.stands_in:
-        raise RefusalError(
-            Advice.of(
-                f"with {len(model.arms_)} treatments and probabilities that differ, rows of other treatments do not "
-                "tell how small the probability of this one was, and no rate is proved.",
-                "Give all other treatments one label, in both tables, and their trial rows 1 minus the probability of "
-                "the treatment asked about: with two treatments the rate is proved, for everybody.",
-            )
-        )
-    check_known(treatment, model.arms_)
-    arm = model.arms_[treatment]
-    trial = arm.trial_outcomes_
-    if trial is None:
-        raise RefusalError(
-            Advice.of(
-                f"{arm.method_name} learns from trial rows in more ways than one, and people cannot be chosen by it.",
-                "Use prognostic, transfer or transfer-centred, which rank people by observational rows, or naive.",
-            )
-        )
-    score = arm._ranking(model._encode_new(X, stacklevel=3))
-    sign = 1 if side == "above" else -1
-    short = sign * trial.y <= sign * value
-    numerator = numerators(sign * trial.score[short], sign * score, trial.rounding)
-    gamma = float(model.gamma_)
+    check_alpha(fdr, "fdr")
+    rule = Rule.of(model, treatment, above, below)
+    facts = rule.facts(fdr)
+    numerator = rule.numerators(model._encode_new(X, stacklevel=3))
+    rows = facts["rows"]
     return Selection(
-        selected=chosen(numerator, len(trial), _rate(fdr, gamma)),
-        p_values=numerator / (len(trial) + 1),
-        treatment=treatment,
-        side=side,
-        value=value,
-        fdr=float(rate),
-        gamma=gamma,
-        rows=len(trial),
-        reached=int((~short).sum()),
+        selected=chosen(numerator, rows, rate_in_force(fdr, rule.gamma)), p_values=numerator / (rows + 1), **facts
     )
 
 
@@ -254,6 +318,6 @@ def _side(above: Any, below: Any) -> tuple[str, float]:
     return side, float(value)
 
 
-def _rate(fdr: float, gamma: float) -> Fraction:
+def rate_in_force(fdr: float, gamma: float) -> Fraction:
     """Return the rate at which the rule is applied: what is false among people as in the trial, divided by gamma."""
     return check_alpha(fdr, "fdr") / Fraction(str(gamma))

@@ -3,8 +3,9 @@
 Nothing is computed here. The numbers come from the model, its diagnostics and the comparison on held-out rows.
 """
 
+from confide.report.choosing import Choice
 from confide.report.evidence import Evidence, measured_methods
-from confide.report.findings import Choice, Findings
+from confide.report.findings import Findings
 from confide.report.individuals import Gathered, Individuals
 from confide.report.page import write_page, write_report
 from confide.report.words import Words

@@ -1,78 +1,127 @@
-"""What the page says about a value that outcomes are to be above or below: whom to choose, and whose bound is there."""
+"""Whom to choose among all rows that are asked about, counted as they come: the page shows some of them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from confide.effects.wording import plain
-from confide.report.words import MINUS
+import numpy as np
+
+from confide.conformal.quantile import check_alpha
+from confide.conformal.selection import last_chosen
+from confide.effects.selection import Rule, Told, rate_in_force
+from confide.exceptions import RefusalError
+from confide.predict.answer import contrasts
 
 if TYPE_CHECKING:
-    from confide.effects.selection import Selection
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from confide.methods.new_rows import NewRows
     from confide.model import CounterfactualIntervals
-    from confide.report.findings import Findings
-    from confide.report.individuals import Individuals
-    from confide.report.words import Words
+    from confide.typing import Booleans, Floats, Label
+
+# Rates at which people are chosen, beside the one that is asked for.
+RATES = (0.05, 0.1, 0.2, 0.3)
 
 
 @dataclass(frozen=True)
-class Bounded:
-    """How many people's own bound is on its good side of a value, by treatment.
+class Choice:
+    """Whom to choose: people whose outcome under a treatment, by default the first that is not the control, is so.
+
+    ``above``, ``below`` and ``fdr`` are those of `confide.select`.
+    """
+
+    above: float | None = None
+    below: float | None = None
+    fdr: float = 0.1
+    under: Label | None = None
+
+
+@dataclass(frozen=True)
+class Listed(Told):
+    """Whom to choose at one rate: `confide.select` of all rows, with the arrays of the rows that are held.
 
     Attributes
     ----------
-    title : str
-        Whose bound is asked about.
-    counts : list of (treatment, number)
-        In the page's words.
+    selected, p_values : (held,) arrays
+        Of the rows that are held, as in `Selection`.
+    people, count : int
+        How many people were asked about, all rows, and how many of them are chosen.
+    treatment, side, value, fdr, gamma, rows, reached
+        Those of `Selection`.
     """
 
-    title: str
-    counts: list[tuple[str, int]]
+    selected: Booleans
+    p_values: Floats
+    people: int
+    count: int
+    treatment: Label
+    side: str
+    value: float
+    fdr: float
+    gamma: float
+    rows: int
+    reached: int
+
+    def __len__(self) -> int:
+        return self.people
 
 
-def chosen_in_words(findings: Findings, words: Words) -> list[dict[str, object]]:
-    """Return what choosing people at each rate promises and finds, in words."""
-    return [
-        {
-            "rate": each.fdr,
-            "count": int(each.selected.sum()),
-            "asked": each.fdr == findings.rate,
-            "title": f"Whose {words.outcome} will be {each.side} {_valued(each, words)} under {named.treatment}?",
-            "brief": (
-                f"This is not about who benefits from {named.treatment}: {words.outcome} under other treatments has no "
-                f"part in it. On average at most {100 * each.fdr:g} % of such a list are false picks."
-            ),
-            "little": named.tells_little,
-            "promise": named.promise,
-            "found": named.found_at_all,
-        }
-        for each in findings.selections
-        for named in [replace(each, treatment=words.treatment(each.treatment))]
-    ]
+@dataclass
+class Choosing:
+    """The p-values of rows as they come: of each row its own, of all rows only how many have each value.
 
-
-def bounded(
-    model: CounterfactualIntervals, individuals: Individuals, findings: Findings, words: Words, rows: int
-) -> Bounded | None:
-    """Return how many of the page's rows have a bound beyond the value; None if intervals have two ends, or no value.
-
-    An upper bound is counted if it is below the value, a lower one if it is above.
+    Attributes
+    ----------
+    choice : Choice
+        What was asked.
+    rule : Rule or None
+        How people are chosen; None if that is refused.
+    refused : str
+        Why nobody can be; empty if they can.
+    counts : array
+        How many rows have the numerator 0, 1, 2, …
     """
-    if model.side_ == "both" or not findings.selections:
-        return None
-    asked = findings.selections[0]
-    side = "below" if model.side_ == "upper" else "above"
-    counts = []
-    for label in model.arms_:
-        ends = individuals.answers[f"y_{label}_{model.side_}"].to_numpy()[:rows]
-        reached = ends < asked.value if side == "below" else ends > asked.value
-        counts.append((words.treatment(label), int(reached.sum())))
-    return Bounded(f"Whose {model.side_} bound of {words.outcome} is {side} {_valued(asked, words)}?", counts)
 
+    choice: Choice
+    rule: Rule | None
+    refused: str
+    counts: NDArray[np.intp]
 
-def _valued(asked: Selection, words: Words) -> str:
-    """Return the value with its unit, unless the outcome's name already has it."""
-    unit = "" if words.measured == words.outcome else f" {words.unit}"
-    return f"{plain(asked.value, MINUS)}{unit}"
+    @classmethod
+    def of(cls, model: CounterfactualIntervals, choice: Choice, control: Label | None) -> Choosing:
+        """Return the start; raise a ValueError if what was asked is not understood."""
+        check_alpha(choice.fdr, "fdr")
+        under = contrasts(model, control)[0][0] if choice.under is None else choice.under
+        try:
+            rule = Rule.of(model, under, choice.above, choice.below)
+        except RefusalError as error:
+            return cls(choice, None, error.args[0], np.zeros(0, dtype=np.intp))
+        return cls(choice, rule, "", np.zeros(len(rule.trial) + 2, dtype=np.intp))
+
+    def add(self, rows: Mapping[Label, NewRows]) -> NDArray[np.intp] | None:
+        """Count the next rows, as the arms have taken them; return their numerators, None if choosing is refused."""
+        if self.rule is None:
+            return None
+        numerator = self.rule.numerators(rows[self.rule.treatment])
+        self.counts += np.bincount(numerator, minlength=len(self.counts))
+        return numerator
+
+    def listed(self, held: NDArray[np.intp] | None) -> list[Listed]:
+        """Return whom to choose at each rate, in order; ``held`` are the numerators of the rows that are held."""
+        if self.rule is None or held is None:
+            return []
+        return [self._at(self.rule, held, fdr) for fdr in sorted({*RATES, float(self.choice.fdr)})]
+
+    def _at(self, rule: Rule, held: NDArray[np.intp], fdr: float) -> Listed:
+        facts = rule.facts(fdr)
+        last = last_chosen(self.counts, facts["rows"], rate_in_force(fdr, rule.gamma))
+        return Listed(
+            selected=held <= last,
+            p_values=held / (facts["rows"] + 1),
+            people=int(self.counts.sum()),
+            count=int(self.counts[: last + 1].sum()),
+            **facts,
+        )

@@ -16,7 +16,7 @@ from confide.methods.promise import computed_at, level_in_force
 from confide.methods.registry import METHODS
 from confide.predict.answer import answer_columns
 from confide.predict.levels import why_no_offsets
-from confide.report.choosing import bounded, chosen_in_words
+from confide.report.chosen import bounded, chosen_in_words
 from confide.report.columns import fitting
 from confide.report.embed import as_json, packed
 from confide.report.findings import most_unbalanced
@@ -61,12 +61,17 @@ def contents(
 ) -> dict[str, Any]:
     """Return the values of the templates, among them the scripts' data as JSON."""
     reason = why_no_offsets(model, individuals.rows)
+    held = len(individuals.places)
     numbers, rows = numbers_of(model, individuals, control, reason)
-    columns, left_out = fitting(individuals.carried.slice(0, rows), individuals.covariates)
+    some = individuals.sampled(rows)
+    if len(some) < len(individuals.places):
+        individuals = individuals.only(some)
+        numbers, rows = numbers_of(model, individuals, control, reason)
+    columns, left_out = fitting(individuals.carried, individuals.covariates)
     moved = None
     if reason is not None:
         room = MOST_BYTES - len(as_json(numbers)) - len(as_json(columns).encode("utf-8", "replace"))
-        moved = levels_of(model, individuals, control, rows, room)
+        moved = levels_of(model, individuals, control, room)
     arms = list(model.diagnostics_.values())
     values = next(iter(model.arms_.values())).outcome_values
     # Only the difference of two arms has ends that are differences of values.
@@ -95,7 +100,8 @@ def contents(
         "lowerIsBetter": words.lower_is_better,
         "discrete": {"outcomes": values is not None, "effects": discrete_effects},
         "averages": _averages(findings, words),
-        "chosen": _chosen(findings, words, rows),
+        "chosen": _chosen(findings, individuals, words),
+        **({} if rows == individuals.counted.rows else {"places": packed(individuals.places, "<u4")}),
         "balance": [_balance(each) for each in findings.balance],
         "correlations": _correlations(findings),
         "coverage": _coverage(evidence, words),
@@ -127,7 +133,7 @@ def contents(
         "findings": findings,
         "flow": _flow(findings),
         "stages": {stage: STAGES[stage] for stage in _stages(findings)},
-        "held": len(individuals.answers),
+        "held": held,
         "gammas": {_pair(pair, words): curve for pair, curve in findings.gammas.items()},
         "least_p_value": LEAST_P_VALUE,
         "left_out": left_out,
@@ -183,15 +189,15 @@ def _averages(findings: Findings, words: Words) -> list[dict[str, Any]]:
     ]
 
 
-def _chosen(findings: Findings, words: Words, rows: int) -> dict[str, Any] | None:
+def _chosen(findings: Findings, individuals: Individuals, words: Words) -> dict[str, Any] | None:
     """Return whom to choose at each rate: for each row the number of the smallest rate, and its p-value."""
-    if not findings.selections:
+    if not individuals.listed:
         return None
-    first = np.sum([~each.selected for each in findings.selections], axis=0)
-    levels, places = np.unique(findings.selections[0].p_values[:rows], return_inverse=True)
+    first = np.sum([~each.selected for each in individuals.listed], axis=0)
+    levels, places = np.unique(individuals.listed[0].p_values, return_inverse=True)
     return {
         "rates": chosen_in_words(findings, words),
-        "first": packed(first[:rows], "<u1"),
+        "first": packed(first, "<u1"),
         "pValues": packed(levels),
         "places": packed(places, "<u2" if len(levels) <= np.iinfo(np.uint16).max else "<u4"),
     }
@@ -210,7 +216,7 @@ def _correlations(findings: Findings) -> list[list[dict[str, float | None]]]:
     """Return what the chart over correlations shows, one list per pair of treatments."""
     return [
         [
-            {"rho": each.correlation, "width": _finite(each.width), "above": each.above, "below": each.below}
+            {"rho": each.correlation, "width": _finite(each.median), "above": each.above, "below": each.below}
             for each in curve
         ]
         for curve in findings.correlations.values()

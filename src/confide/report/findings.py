@@ -17,7 +17,6 @@ from confide.diagnostics.covariate_balance import Balance, balance
 from confide.diagnostics.flow import RowFlow, row_flow
 from confide.diagnostics.tipping import AtGamma, gamma_curve
 from confide.effects.averages import AverageEffect, averages_by_each
-from confide.effects.selection import Selection, select
 from confide.effects.wording import plain
 from confide.exceptions import InfiniteIntervalWarning, PopulationWarning, RefusalError
 from confide.predict.answer import contrasts
@@ -30,25 +29,11 @@ if TYPE_CHECKING:
     from confide.data.study import Study
     from confide.diagnostics.randomisation import Randomisation
     from confide.model import CounterfactualIntervals
+    from confide.report.choosing import Listed
     from confide.report.individuals import Individuals
     from confide.typing import Label
 
-# Rates at which people are chosen, beside the one that is asked for.
-RATES = (0.05, 0.1, 0.2, 0.3)
 NO_TABLES = "a saved model does not contain the tables"
-
-
-@dataclass(frozen=True)
-class Choice:
-    """Whom to choose: people whose outcome under a treatment, by default the first that is not the control, is so.
-
-    ``above``, ``below`` and ``fdr`` are those of `confide.select`.
-    """
-
-    above: float | None = None
-    below: float | None = None
-    fdr: float = 0.1
-    under: Label | None = None
 
 
 @dataclass(frozen=True)
@@ -61,8 +46,8 @@ class Findings:
         The effects that are reported.
     averages : dict
         By pair, the average effects: everybody, then the groups of each column that was named.
-    selections : list of Selection
-        Whom to choose, by rate; ``rate`` is the one that was asked for.
+    selections : list of Listed
+        Whom to choose among all rows, by rate; ``rate`` is the one that was asked for.
     balance, flow
         Records of `confide.diagnostics.balance` and `row_flow`.
     correlations, gammas : dict
@@ -75,7 +60,7 @@ class Findings:
 
     pairs: list[tuple[Label, Label]]
     averages: dict[tuple[Label, Label], list[AverageEffect]] = field(default_factory=dict)
-    selections: list[Selection] = field(default_factory=list)
+    selections: list[Listed] = field(default_factory=list)
     rate: float | None = None
     balance: list[Balance] = field(default_factory=list)
     flow: list[RowFlow] = field(default_factory=list)
@@ -93,7 +78,6 @@ class Findings:
         *,
         control: Label | None = None,
         by: Sequence[str | Sequence[str]] = (),
-        choice: Choice | None = None,
     ) -> Findings:
         """Return everything that can be said; each of ``by`` makes groups by itself: a column, or several crossed.
 
@@ -117,8 +101,6 @@ class Findings:
             # Individuals have told both.
             warnings.simplefilter("ignore", InfiniteIntervalWarning)
             warnings.simplefilter("ignore", PopulationWarning)
-            if choice is not None:
-                ask("selections", lambda: _selections(model, individuals, choice, pairs))
             if study is None:
                 refused |= dict.fromkeys(("averages", "balance", "flow"), NO_TABLES)
             else:
@@ -141,11 +123,12 @@ class Findings:
             )
         values = next(iter(model.arms_.values())).outcome_values if study is None else study.y
         binary = values is not None and bool(np.isin(np.asarray(list(values), dtype=np.float64), (0, 1)).all())
-        rate = None if choice is None else float(choice.fdr)
-        return cls(pairs, **found, rate=rate, binary=binary, refused=refused)
+        if individuals.refused:
+            refused["selections"] = individuals.refused
+        return cls(pairs, selections=individuals.listed, rate=individuals.rate, **found, binary=binary, refused=refused)
 
     @property
-    def chosen(self) -> Selection | None:
+    def chosen(self) -> Listed | None:
         """Whom to choose at the rate that was asked for; None if nobody asked."""
         return next((each for each in self.selections if each.fdr == self.rate), None)
 
@@ -163,13 +146,3 @@ def most_unbalanced(found: Randomisation, records: Sequence[Balance]) -> str:
     rest = f"trial: {found.treatment} against the rest", found.difference
     whose, size = max(sizes, key=lambda each: abs(each[1]), default=rest)
     return f"{found.covariate} ({whose}, {plain(size, MINUS)} standard deviations)"
-
-
-def _selections(
-    model: CounterfactualIntervals, individuals: Individuals, choice: Choice, pairs: Sequence[tuple[Label, Label]]
-) -> list[Selection]:
-    """Return whom to choose at each rate, in order."""
-    under = pairs[0][0] if choice.under is None else choice.under
-    value = {"above": choice.above, "below": choice.below}
-    rates = sorted({*RATES, float(choice.fdr)})
-    return [select(model, individuals.X, under, **value, fdr=rate) for rate in rates]

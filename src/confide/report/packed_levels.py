@@ -84,9 +84,9 @@ def rounded(ends: Floats, grid: Grid | None, *, up: bool) -> Floats:
 
 
 def levels_of(
-    model: CounterfactualIntervals, individuals: Individuals, control: Label | None, rows: int, room: int
+    model: CounterfactualIntervals, individuals: Individuals, control: Label | None, room: int
 ) -> dict[str, Any] | None:
-    """Return the intervals of the first rows at as many levels as there is room for, in bytes; None without any.
+    """Return the rows' intervals at as many levels as there is room for, in bytes; None without any.
 
     ``levels`` are in order and include the model's own, at which the page has the exact ends; ``moved`` has one list
     per other level: the two ends of each treatment's outcome, then those of each effect.
@@ -95,15 +95,14 @@ def levels_of(
     names = [f"y_{label}" for label in model.arms_]
     names += [f"effect_{treated}_vs_{against}" for treated, against in contrasts(model, control)]
     columns = [f"{name}_{end}" for name in names for end in ("lower", "upper")]
-    first = {column: _numbers(individuals.answers[column])[:rows] for column in columns}
+    first = {column: _numbers(individuals.answers[column]) for column in columns}
     widths = np.concatenate([_width(first, name) for name in names])
     codes_bytes = 2 if Grid.of(list(first.values()), widths) else 4
-    each = len(columns) * rows * codes_bytes * 4 // 3
+    each = len(columns) * len(individuals.places) * codes_bytes * 4 // 3
     asked = [level for level in BY_NEED if level != own][: max(room, 0) // max(each, 1)]
     if not asked:
         return None
-    some = {label: new_rows[:rows] for label, new_rows in individuals.rows.items()}
-    found = answers_at(model, some, control, asked)
+    found = answers_at(model, individuals.rows, control, asked)
     others = {level: [_numbers(table[column]) for column in columns] for level, table in found.items()}
     if not others:
         return None

@@ -20,9 +20,10 @@ from confide.base.validation import names_in
 from confide.data.study import check_study
 from confide.effects.wording import plain
 from confide.model import CounterfactualIntervals
+from confide.report.choosing import Choice
 from confide.report.contents import contents
 from confide.report.evidence import Evidence
-from confide.report.findings import Choice, Findings
+from confide.report.findings import Findings
 from confide.report.individuals import Individuals
 from confide.report.words import Words
 
@@ -103,7 +104,7 @@ def write_report(
         Fitted.
     X_new : frame or (n, d) array
         New rows, at least one. Columns of a frame that are not covariates identify the rows and are carried through.
-        The page contains at most the first 10,000 rows, and counts over all.
+        The page contains at most 10,000 rows, of more a random sample; it counts, and chooses people, over all.
     study : Study, default None
         What the model was fitted on. With it the page opens with average effects, and has balance, the flow of rows,
         coverage on held-out rows of the trial, for which some methods are fitted again, and the test for hidden
@@ -148,8 +149,8 @@ def write_report(
     words = Words.of(model, outcome_label, unit, named, lower_is_better=lower_is_better)
     columns = names_in("by", by)
     choice = None if above is None and below is None else Choice(above, below, fdr, under)
-    individuals = Individuals.of_table(model, X_new, control)
-    findings = Findings.of(model, individuals, study, control=control, by=columns, choice=choice)
+    individuals = Individuals.of_table(model, X_new, control, choice)
+    findings = Findings.of(model, individuals, study, control=control, by=columns)
     evidence = None
     if study is not None:
         evidence = Evidence.of(model, study, random_state, methods, by=columns[0] if columns else None)

@@ -83,7 +83,7 @@ function effectNumbers(rows) {
     const line = element("tr");
     line.append(element("th", share === 0 ? "smallest effect" : share === 1 ? "largest effect" : `after ${percent(share)} of the rows`, { scope: "row" }));
     const ends = shownEnds.map((end) => formattedEnd(now.effects[end][row], data.discrete.effects));
-    for (const text of [whole.format(row + 1), formattedEffect(now.effects.point[row]), ...ends]) line.append(element("td", text, { className: "n" }));
+    for (const text of [rowNumber(row), formattedEffect(now.effects.point[row]), ...ends]) line.append(element("td", text, { className: "n" }));
     return line;
   });
   const body = element("tbody");

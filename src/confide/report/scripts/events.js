@@ -26,7 +26,7 @@ function showRate() {
   if (!box) return;
   const rate = data.chosen.rates[state.rate];
   box.textContent = `${rate.promise} ${rate.found}`;
-  $("download-chosen").disabled = rate.count === 0;
+  $("download-chosen").disabled = chosen.first.every((least) => least > state.rate);
 }
 
 function showRows() {

@@ -77,6 +77,18 @@ function drawAverages() {
   const [first, last] = d3.extent(ends);
   const [least, most] = [Math.min(first, -0.16 * (last - first || 1)), Math.max(last, 0.16 * (last - first || 1))];
   const margin = 0.04 * (most - least);
+  // An interval that goes on beyond the edge has an arrow there.
+  const [left, right] = [least - margin, most + margin];
+  const beyond = (mine, low, high) => ({ left: mine.filter((each) => each[low] < left), right: mine.filter((each) => each[high] > right) });
+  const cut = [
+    { ...beyond(known, "low", "high"), dy: -4, fill: "var(--accent)", fontSize: 15 },
+    { ...beyond(alone, "unadjusted_low", "unadjusted_high"), dy: 8, fill: "var(--ink-2)", fontSize: 11 },
+  ];
+  const arrows = cut.flatMap(({ left: before, right: after, ...look }) => [
+    Plot.text(before, { y: "place", x: () => left, text: () => "◀", textAnchor: "start", dx: -1, ...look }),
+    Plot.text(after, { y: "place", x: () => right, text: () => "▶", textAnchor: "end", dx: 1, ...look }),
+  ]);
+  $("averages-cut").hidden = cut.every((each) => !each.left.length && !each.right.length);
   draw(box, (width) => {
     const wide = width >= 520;
     const longest = Math.max(...rows.map((each) => each.name.length));
@@ -88,7 +100,7 @@ function drawAverages() {
       marginRight: wide ? 168 : 18,
       marginTop: 26,
       marginBottom: 46,
-      x: { label: `${effectOn()} →`, labelOffset: 40, domain: [least - margin, most + margin], ticks: wide ? 6 : 4, grid: true },
+      x: { label: `${effectOn()} →`, labelOffset: 40, domain: [left, right], ticks: wide ? 6 : 4, grid: true },
       y: { label: null, domain: rows.map((each) => each.place), tickFormat: (place) => short(rows[place].name, signs), tickSize: 0 },
       marks: [
         Plot.ruleX([0], { stroke: "var(--ink)", strokeWidth: 1.25 }),
@@ -98,6 +110,7 @@ function drawAverages() {
         Plot.dot(alone, { y: "place", x: "unadjusted", r: 3.5, fill: "var(--card)", stroke: "var(--ink-2)", strokeWidth: 1.5, dy: 8, clip: true }),
         Plot.ruleY(known, { y: "place", x1: "low", x2: "high", stroke: "var(--accent)", strokeWidth: 4, dy: -4, clip: true }),
         Plot.dot(known, { y: "place", x: "effect", r: 5.5, fill: "var(--accent)", stroke: "var(--card)", dy: -4, clip: true }),
+        ...arrows,
         ...(wide ? [Plot.text(rows, { y: "place", frameAnchor: "right", text: "text", textAnchor: "start", dx: 12, dy: -4, fill: "var(--ink)" })] : []),
       ],
     };
@@ -169,7 +182,7 @@ function drawCorrelations() {
   draw($("rho-width-chart"), () => ({
     ...shared,
     x,
-    y: { label: `↑ mean width${unit}`, domain: [0, 1.08 * longest], grid: true, tickFormat: longest < 1e5 ? undefined : "~s" },
+    y: { label: `↑ median width${unit}`, domain: [0, 1.08 * longest], grid: true, tickFormat: longest < 1e5 ? undefined : "~s" },
     marks: [
       Plot.line(widths, { x: "rho", y: "width", stroke: "var(--accent)", strokeWidth: 2, strokeDasharray: "6,4" }),
       Plot.dot(widths, { x: "rho", y: "width", fill: "var(--accent)", r: 4 }),

@@ -111,6 +111,10 @@ function effect(number) {
 }
 
 
+// The number of each row in the table that was asked about, of which the page may hold a sample.
+const places = data.places && unpacked(data.places, Uint32Array);
+const rowNumber = (row) => whole.format((places ? places[row] : row) + 1);
+
 // Whom to choose: the number of the smallest rate at which each row is chosen, and its p-value.
 const chosen = data.chosen && {
   first: unpacked(data.chosen.first, Uint8Array),

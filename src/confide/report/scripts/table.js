@@ -102,7 +102,7 @@ function cellOf(head, row, scale) {
   const [kind, number] = (head.key ?? ":").split(":");
   const answered = now.answered[number];
   if (head.bar) cell.append(bar(row, scale));
-  else if (kind === "row") cell.textContent = whole.format(row + 1);
+  else if (kind === "row") cell.textContent = rowNumber(row);
   else if (kind === "effect") cell.textContent = formattedEffect(now.effects.point[row]);
   else if (kind === "interval") cell.textContent = formattedInterval(now.effects.lower[row], now.effects.upper[row], data.discrete.effects);
   else if (kind === "point") cell.textContent = formattedMean(answered.point[row]);

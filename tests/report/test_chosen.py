@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from confide.report.choosing import bounded, chosen_in_words
-from confide.report.findings import Choice, Findings
+from confide.report.choosing import Choice
+from confide.report.chosen import bounded, chosen_in_words
+from confide.report.findings import Findings
 from confide.report.individuals import Individuals
 from confide.report.words import Words
 from report_pages import expected, fitted, new_patients
@@ -13,8 +14,8 @@ WORDS = Words("days", "days", {"drug": "the drug"})
 
 
 def asked(model, **choice):
-    individuals = Individuals.of_table(model, new_patients())
-    return individuals, Findings.of(model, individuals, choice=Choice(under="drug", **choice))
+    individuals = Individuals.of_table(model, new_patients(), choice=Choice(under="drug", **choice))
+    return individuals, Findings.of(model, individuals)
 
 
 def test_the_title_names_the_criterion_and_the_list_is_not_about_benefit():
