@@ -133,7 +133,8 @@ def _cells(draw: Callable[..., Iterator[Draw]], first: Any, second: Any, count: 
 def _row(case: str, score: str, size: str, draws: list[Draw]) -> dict[str, Any]:
     """Return one cell; widths are of draws in which both are finite."""
     finite = [one for one in draws if np.isfinite(one.width) and np.isfinite(one.unadjusted_width)]
-    width, plain = (fmean(getattr(one, name) for one in finite) for name in ("width", "unadjusted_width"))
+    width, plain, named, every = (fmean(getattr(one, name) for one in finite) for name in WIDTHS)
+    rival = np.isfinite(named)
     return {
         "case": case,
         "score": score,
@@ -144,6 +145,9 @@ def _row(case: str, score: str, size: str, draws: list[Draw]) -> dict[str, Any]:
         "infinite": len(draws) - len(finite),
         "width": round(width, 5),
         "share_of_width": round(width / plain, 5),
+        "ancova_covers": sum(one.ancova_covers for one in draws) if rival and case in CASES else "",
+        "ancova_share": round(named / plain, 5) if rival else "",
+        "ancova_all_share": round(every / plain, 5) if rival else "",
     }
 
 
@@ -194,6 +198,7 @@ def page(rows: list[dict[str, Any]]) -> str:
 
 
 WHICH = ("covers", "unadjusted_covers")
+WIDTHS = ("width", "unadjusted_width", "ancova_width", "ancova_all_width")
 
 
 def _is_below(row: dict[str, Any], which: str, cells: int) -> bool:
