@@ -4,7 +4,8 @@ The people, the draws and the approaches are those of `confide demo`, so that bo
 observational table alone says, what the small trial alone says, and what confide says with both, on people that none
 has seen. The gain, how much narrower intervals
 are with both tables than from the trial alone, is a mean over draws, and so it has noise. The noise is stated, and the
-gain is measured again from other seeds: if one of them is farther away than the noise of a difference, the script fails.
+gain is measured again from other seeds: if one of them is farther away than the noise of a difference, the script
+fails.
 """
 
 from __future__ import annotations
@@ -176,7 +177,8 @@ def page_of(rows: list[dict[str, Any]]) -> str:
             f"the better of the two that use the trial alone: a mean over {DRAWS[GAINS_OF]} draws of the people. Its "
             f"stated noise is ±{100 * noise:.1f} percentage points, {ERRORS} standard errors of such a mean. `make "
             "pictures` measures it again from five other seeds, that is from other draws, and fails if one is farther "
-            f"away than {ERRORS} standard errors of the difference of two such means, {100 * apart_of(rows):.1f} points:"
+            f"away than {ERRORS} standard errors of the difference of two such means, {100 * apart_of(rows):.1f} "
+            "points:"
         ),
         "",
         "| seed | narrower by | from the picture's |",

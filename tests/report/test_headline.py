@@ -74,11 +74,12 @@ def test_the_sentences_have_names_units_and_what_the_table_adds():
         "On average, the drug instead of placebo lowers days in hospital by 2.37 days (95 % interval 1.82 to 2.91) "
         "among people like the trial's."
     )
-    assert found.more == [
+    (more,) = found.more
+    assert more == (
         "Adjusting by the large table makes the interval 67 % narrower than that of the trial's plain difference of "
         "means, −4.0 to −0.7 days, and biases it at most by a part of order 1/n, n the trial's rows. Adjusting for "
         "covariates within the trial alone often does so nearly as much."
-    ]
+    )
     assert question(findings(record), words) == (
         "Does the drug instead of placebo change days in hospital for people like these?"
     )

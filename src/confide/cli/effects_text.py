@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def effect_table(records: list[AverageEffect], treatment: str) -> Group:
-    """Return the average effect of each group, adjusted by the large table and not, below a title as wide as it needs."""
+    """Return the average effect of each group, adjusted by the large table and not, below a title of its own width."""
     first = records[0]
     title = (
         f"Average effect of {escape(f'{treatment} = {first.treated}')} against {escape(str(first.control))}, "
@@ -68,7 +68,7 @@ def effect_lines(
     if any(not isfinite(record.low) for record in records):
         unit = "rows" if first.clusters is None else "clusters"
         lines.append(f"An interval without ends: too few {unit} of a treatment to tell.")
-    lines.append(
+    rests = (
         "It rests on the trial's lot alone. Unadjusted is the trial's plain difference of means; adjusting it by what "
         "the large table predicts makes it sharper if it predicts well. Adjusting for covariates within the trial "
         "alone often does so nearly as much."
@@ -77,7 +77,7 @@ def effect_lines(
     cost = ""
     if narrower is not None and narrower <= 0:
         cost = f"Here it cost width: {-narrower} % wider. " if narrower else "Here it is as wide as without. "
-    lines.append(f"{cost}The adjustment biases it at most by a part of order 1/n, n the trial's rows.")
+    lines.append(f"{rests} {cost}The adjustment biases it at most by a part of order 1/n, n the trial's rows.")
     if few := few_in_words(records, binary=binary):
         lines.append(few)
     if len(records) > 1:

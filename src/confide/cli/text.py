@@ -227,7 +227,7 @@ def answer(example: Example, story: Story) -> str:
     average = story.average
     return (
         f"With both tables an interval of {fmean(both.width):.3g} {example.unit} holds the score of "
-        f"{fmean(both.coverage):.0%} of {example.people} ({1 - ALPHA:.0%} are promised); the trial alone needs "
+        f"{fmean(both.coverage):.1%} of {example.people} ({1 - ALPHA:.0%} are promised); the trial alone needs "
         f"{fmean(needed.width):.3g}, by the better of two methods. So intervals are {gain} than from the trial alone. "
         f"On average {treated} instead of {control} changes the score by {average.effect:+.2g} {example.unit} "
         f"({1 - average.alpha:.0%} interval {average.low:.2g} to {average.high:.2g}; of the trial's means, "

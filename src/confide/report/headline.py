@@ -155,10 +155,11 @@ def _sharper(record: AverageEffect, units: str, scale: float) -> list[str]:
     narrower = round(100 * (1 - share))
     adds = f"makes the interval {narrower} % narrower" if narrower > 0 else "does not make the interval narrower"
     bias = "biases it at most by a part of order 1/n, n the trial's rows"
-    return [
+    told = (
         f"Adjusting by the large table {adds} than that of the trial's plain difference of means, {alone}{units}, and "
         f"{bias}. Adjusting for covariates within the trial alone often does so nearly as much."
-    ]
+    )
+    return [told]
 
 
 def _by_group(records: list[AverageEffect]) -> list[str]:
