@@ -23,7 +23,13 @@ TITLES = {
         "both containers agree; where the oddity is only a way of writing, the answer is that of the clean table "
         "(outcomes in extreme units: times the unit); points are finite, intervals have a lower end below the upper "
         "one and no NaN; and with `transfer` at least ⌈(1-α)(m+1)⌉ of each arm's m calibration rows are in their own "
-        "intervals, which is what its promise rests on. *Refused* means a `ValueError` in one line, without the "
+        "intervals, which is what its promise rests on: its scores are fixed before the trial is seen. With "
+        "`prognostic` "
+        "that check would show nothing of the promise, because a calibration row that is asked again as a new one is "
+        "there twice and moves the scores; there the attacks below make each trial row the new one in turn, and learn "
+        "everything again without it. That shows that the rank is kept for these very rows, and neither that a "
+        "trial's people are like the new ones nor how wide intervals are. *Refused* means a `ValueError` in one line, "
+        "without the "
         "insides of a library.",
     ),
     "commands": (

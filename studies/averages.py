@@ -13,6 +13,7 @@ from scipy.stats import beta, norm
 from confide import CounterfactualIntervals, InfiniteIntervalWarning, PopulationWarning, Study, average_effect, stack
 from confide.datasets import load_star, load_within_study, synthetic
 from confide.effects.contrast import mean_differences
+from studies.ancova import ancova, numbers_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -40,11 +41,17 @@ FITTED = (1000, 100)
 # Real data: name, trial rows.
 REAL = (("within-study", 60), ("within-study", 200), ("within-study", 500), ("STAR", 400), ("STAR", 1000))
 SCHOOLS = ("STAR, by school", 1000)
+# The covariate that an analyst of the trial would name beforehand for an analysis of covariance.
+NAMED = {"within-study": ("mathPre",), "STAR": ("lunch",)}
 
 
 @dataclass(frozen=True)
 class Draw:
-    """One interval: the cell that it belongs to, whether it covers, with the score and without, and widths."""
+    """One interval: the cell that it belongs to, whether it covers, with the score and without, and widths.
+
+    Where a model is fitted there are those of analysis of covariance on the trial alone too: on the covariate that an
+    analyst would name (of generated data all), and on all covariates.
+    """
 
     case: str
     score: str
@@ -53,6 +60,9 @@ class Draw:
     unadjusted_covers: bool
     width: float
     unadjusted_width: float
+    ancova_covers: bool = False
+    ancova_width: float = float("nan")
+    ancova_all_width: float = float("nan")
 
 
 def score_of(kind: str, x: Any, z: Any, rng: np.random.Generator) -> Any:
@@ -222,6 +232,8 @@ def answered(case: str, kind: str, size: str, study: Study, truth: float) -> Dra
         warnings.simplefilter("ignore", (InfiniteIntervalWarning, PopulationWarning))
         model = CounterfactualIntervals("transfer", base="ridge", random_state=0).fit(study)
     (found,) = average_effect(model, study, alpha=ALPHA)
+    rival = _rivals(study, NAMED.get(case, ())) if study.cluster is None else {}
+    low, high = rival.get("named", (np.nan, np.nan))
     return Draw(
         case,
         kind,
@@ -230,7 +242,20 @@ def answered(case: str, kind: str, size: str, study: Study, truth: float) -> Dra
         found.unadjusted_low <= truth <= found.unadjusted_high,
         found.high - found.low,
         found.unadjusted_high - found.unadjusted_low,
+        low <= truth <= high,
+        high - low,
+        float(np.diff(rival["all"]).item()) if rival else np.nan,
     )
+
+
+def _rivals(study: Study, named: tuple[str, ...]) -> dict[str, tuple[float, float]]:
+    """Return the intervals of analysis of covariance on the trial alone, by which covariates it has."""
+    trial = np.asarray(study.trial)
+    y, treated = study.y[trial], (study.treatment[trial] == np.max(study.treatment)).astype(float)
+    return {
+        what: ancova(y, treated, numbers_of(study.X, names)[trial], ALPHA)
+        for what, names in (("named", named), ("all", ()))
+    }
 
 
 # What draws each case, and the scores that it is drawn with.

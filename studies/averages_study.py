@@ -40,13 +40,14 @@ cell. The *oracle* score is what predicts the outcome (correlation \
 {CORRELATION:g}); the *confounded* one adds a function of a covariate that matters only among people who chose \
 their treatment, more than the oracle's own size; the *reversed* one has the wrong sign; the *useless* one is noise. \
 Effects differ between people. **Below** means that an exact one-sided binomial test rejects {1 - ALPHA:g} (at \
-{100 * TEST_LEVEL:g} %, divided by the number of cells). *Width* is the mean width over that of the trial alone. Made \
+{100 * TEST_LEVEL:g} %, divided by the number of cells). *Width* is the mean width over that of the trial's plain \
+difference of means, here *unadjusted*. Made \
 by `make study-averages`."""
 
 VERDICT = """\
-Of {cells} cells, {below} below {level:g}; of the same cells with the trial alone, {plain_below}. The smallest \
+Of {cells} cells, {below} below {level:g}; of the same cells unadjusted, {plain_below}. The smallest \
 coverage is {smallest:.3f} ({where}). With one probability and a useless score the width is {useless:.3f} of the \
-trial's alone or less, and with the oracle's {oracle:.3f} or less. To learn a slope costs a little, \
+unadjusted one or less, and with the oracle's {oracle:.3f} or less. To learn a slope costs a little, \
 most where there are few rows or clusters: the largest width with a useless score is {largest:.3f} ({costly})."""
 
 READING = {
@@ -105,9 +106,18 @@ outcomes, in half of them; a trial of {FITTED[1]}, and `average_effect` with `tr
     ),
 }
 REAL_READING = """\
-`transfer` with ridge regression, {draws} draws of each: the mean width over that of the plain difference of \
-means. Mathematics pre-tests predict post-tests well; what is known of pupils predicts their scores badly. With \
-schools as clusters, each counts once and class types were assigned within them."""
+`transfer` with ridge regression, {draws} draws of each: widths over those of the plain difference of means. \
+*Analysis of covariance* is the fair rival without a large table: least squares on treatment and covariates of the \
+trial's rows, with errors that allow for unequal spreads (HC2). *One covariate* is the one that an analyst would name \
+beforehand, the mathematics pre-test or free lunch; *all* takes every covariate that the table has. With schools as \
+clusters, each counts once and class types were assigned within them."""
+READ = """\
+Most of the gain over the plain difference of means is in the trial's own covariates: {most}. What the large table \
+adds \
+is the rest, and that nobody has to name the covariate: with all of them in a small trial the rival gains less."""
+RIVAL = """\
+Analysis of covariance on the trial alone, on all covariates, beside it where the models are fitted and the truth is \
+known:"""
 
 
 def run(seeds: int, jobs: int, only: list[str]) -> list[dict[str, Any]]:
@@ -133,7 +143,8 @@ def _cells(draw: Callable[..., Iterator[Draw]], first: Any, second: Any, count: 
 def _row(case: str, score: str, size: str, draws: list[Draw]) -> dict[str, Any]:
     """Return one cell; widths are of draws in which both are finite."""
     finite = [one for one in draws if np.isfinite(one.width) and np.isfinite(one.unadjusted_width)]
-    width, plain = (fmean(getattr(one, name) for one in finite) for name in ("width", "unadjusted_width"))
+    width, plain, named, every = (fmean(getattr(one, name) for one in finite) for name in WIDTHS)
+    rival = np.isfinite(named)
     return {
         "case": case,
         "score": score,
@@ -144,6 +155,9 @@ def _row(case: str, score: str, size: str, draws: list[Draw]) -> dict[str, Any]:
         "infinite": len(draws) - len(finite),
         "width": round(width, 5),
         "share_of_width": round(width / plain, 5),
+        "ancova_covers": sum(one.ancova_covers for one in draws) if rival and case in CASES else "",
+        "ancova_share": round(named / plain, 5) if rival else "",
+        "ancova_all_share": round(every / plain, 5) if rival else "",
     }
 
 
@@ -176,7 +190,7 @@ def page(rows: list[dict[str, Any]]) -> str:
         "",
     ]
     for case, (title, reading) in READING.items():
-        lines += [f"## {title}", "", reading, "", "| | score | coverage | trial alone | infinite | width |"]
+        lines += [f"## {title}", "", reading, "", "| | score | coverage | unadjusted | infinite | width |"]
         lines.append("| --- " * 6 + "|")
         mine = [row for row in made if row["case"] == case]
         for row in sorted(mine, key=lambda row: [each["size"] for each in mine].index(row["size"])):
@@ -186,14 +200,35 @@ def page(rows: list[dict[str, Any]]) -> str:
                 f"{100 * row['infinite'] / row['draws']:.1f} % | {row['share_of_width']:.3f} |"
             )
         lines.append("")
+    return "\n".join([*lines, *against_covariance(rows)]) + "\n"
+
+
+def against_covariance(rows: list[dict[str, Any]]) -> list[str]:
+    """Return what analysis of covariance on the trial alone gives, on real data and where the truth is known."""
     real = [row for row in rows if row["case"] not in CASES]
-    lines += ["## Real data", "", REAL_READING.format(draws=real[0]["draws"]), ""]
-    lines += ["| data | trial rows | mean width | of the trial alone's |", "| --- " * 4 + "|"]
-    lines += [f"| {row['case']} | {row['size']} | {row['width']:.2f} | {row['share_of_width']:.3f} |" for row in real]
-    return "\n".join(lines) + "\n"
+    rivals = [row for row in real if row["ancova_share"] != ""]
+    most = ", ".join(
+        f"{100 * (1 - row['ancova_share']):.0f} of {100 * (1 - row['share_of_width']):.0f} % ({row['case']}, "
+        f"{row['size']})"
+        for row in rivals
+    )
+    lines = ["## Real data", "", REAL_READING.format(draws=real[0]["draws"]), "", READ.format(most=most), ""]
+    lines.append("| data | trial rows | mean width | share of unadjusted | one covariate | all |")
+    lines.append("| --- " * 6 + "|")
+    for row in real:
+        shares = [row[name] for name in ("share_of_width", "ancova_share", "ancova_all_share")]
+        told = " | ".join("–" if share == "" else f"{share:.3f}" for share in shares)
+        lines.append(f"| {row['case']} | {row['size']} | {row['width']:.2f} | {told} |")
+    lines += ["", RIVAL, "", "| | coverage | of covariance | width | of covariance |", "| --- " * 5 + "|"]
+    for row in (row for row in rows if row["case"] in CASES and row["ancova_share"] != ""):
+        covers = [f"{row[name] / row['draws']:.3f}" for name in ("covers", "ancova_covers")]
+        widths = [f"{row[name]:.3f}" for name in ("share_of_width", "ancova_share")]
+        lines.append(f"| {row['case']} | {' | '.join([*covers, *widths])} |")
+    return lines
 
 
 WHICH = ("covers", "unadjusted_covers")
+WIDTHS = ("width", "unadjusted_width", "ancova_width", "ancova_all_width")
 
 
 def _is_below(row: dict[str, Any], which: str, cells: int) -> bool:

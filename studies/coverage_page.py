@@ -7,6 +7,7 @@ from typing import Any
 
 from confide import METHODS
 from studies.coverage_cells import SETUPS
+from studies.coverage_power import TIGHT, pooled_in_words, power_in_words
 from studies.coverage_study import CERTAIN, ERROR, TEST_LEVEL, distances, verdicts
 
 SETTING = f"""\
@@ -25,13 +26,19 @@ the upper bound where theory has one: without ties n rows of equal weight cover 
 cover more than 1-α by the largest share of the weight that one row has. **Below** and **above** mean that a \
 one-sided t-test rejects (at {100 * TEST_LEVEL:g} %, divided by the number of tests). *Nearest to a bound* is the \
 smallest distance on the right side of one; where the coverage is the bound itself, chance puts half of the cells on \
-the wrong side. Γ: of the people that a bound \
+the wrong side. *Pooled* is the mean distance from the promise, in points of coverage, over the method's cells whose \
+upper bound is at most {100 * TIGHT:g} point above the promise: elsewhere intervals cover more than they promise, \
+which \
+would hide a shortfall. It stands with its standard error and the p-value of a one-sided test of no shortfall, not \
+corrected for the number of methods. Levels and questions of the same draws are not independent, so that their errors \
+are added as if they went together; between draws they are added in squares. Γ: of the people that a bound \
 allows, those are asked about first who are not covered. Infinite intervals contain everything, so that their share \
 stands beside. Made by `make coverage`; the grid of all sizes and levels is in `make test-long`."""
 
 VERDICT = """\
 {cells} cells, {tests} tests of {promised} promises and {bounds} upper bounds: {below} below the promise, {above} \
-above the bound. {infinite} cells have infinite intervals only. {shown} cells have no promise that can be tested: \
+above the bound. {infinite} cells have infinite intervals only, which contain everything and show nothing. {shown} \
+cells have no promise that can be tested: \
 nothing is promised, or what is lost is not known."""
 
 HEADINGS = "| method | process | rows | α | covered | promised | at most | infinite | |"
@@ -53,7 +60,9 @@ def page(rows: list[dict[str, Any]]) -> str:
     )
     left = sum(len(setup.alphas) * len(setup.asks) for setup in SETUPS) - len(rows)
     verdict += f" {left:,} more cells are listed and not drawn yet." if left > 0 else ""
-    lines = ["# Coverage of everything that promises it", "", verdict, "", *by_method(rows, found), "", SETTING, ""]
+    power = power_in_words(rows, TEST_LEVEL / max(sum(known), 1))
+    lines = ["# Coverage of everything that promises it", "", verdict, "", power, "", *by_method(rows, found)]
+    lines += ["", SETTING, ""]
     for section in dict.fromkeys(row["case"] for row in rows):
         lines += [f"## {section}", "", HEADINGS, "| --- " * 9 + "|"]
         lines += [line(row, said) for row, said in zip(rows, found, strict=True) if row["case"] == section]
@@ -63,7 +72,8 @@ def page(rows: list[dict[str, Any]]) -> str:
 
 def by_method(rows: list[dict[str, Any]], found: list[str]) -> list[str]:
     """Return the table of methods: what each promises, and whether its cells keep it."""
-    lines = ["| method | promise | cells | tests | below | above | nearest to a bound |", "| --- " * 7 + "|"]
+    lines = ["| method | promise | cells | tests | below | above | nearest to a bound | pooled |"]
+    lines.append("| --- " * 8 + "|")
     for name, record in METHODS.items():
         mine = [(row, said) for row, said in zip(rows, found, strict=True) if row["method"] == name]
         tests = [distance for row, _ in mine for distance in distances(row)]
@@ -72,7 +82,7 @@ def by_method(rows: list[dict[str, Any]], found: list[str]) -> list[str]:
         said = [said for _, said in mine]
         promise = str(record.promise).replace("|", "\\|")
         counts = f"{len(mine)} | {len(tests)} | {said.count('below')} | {said.count('above')}"
-        lines.append(f"| `{name}` | {promise} | {counts} | {nearest} |")
+        lines.append(f"| `{name}` | {promise} | {counts} | {nearest} | {pooled_in_words([row for row, _ in mine])} |")
     return lines
 
 

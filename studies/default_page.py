@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from statistics import fmean, geometric_mean
+from statistics import fmean, geometric_mean, median
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from confide import CounterfactualIntervals
 from confide.conformal.stacked import rank_of
 from confide.datasets import synthetic
 from confide.paper.oracle_width import oracle_width
+from studies.coverage_power import POWER, shortfalls
 from studies.default_cells import CELLS, CLINIC, FRESH, OBSERVATIONAL, PAPER_OBSERVATIONAL
 from studies.default_study import ALPHA, ARMS, BOTH, ORACLE, RIVALS, TENTHS, configurations
 
@@ -39,7 +40,8 @@ full conformal prediction, so that every trial row both fits and calibrates. **R
 `prognostic` (mean of both arms) divided by that of the better of the two, each at the level at which it \
 covers just 90 % of the fresh rows on average over repetitions; with the 95 % interval of a paired ratio, which for \
 STAR, NSW and within-study is one over draws from the same people. Repetitions with an infinite interval of one of the \
-two are left out; their number is told. Below 1 the large table pays. Widths are those at 90 %, mean of both arms."""
+two are left out of the ratio; their number stands beside it. Below 1 the large table pays. Widths are those at 90 \
+%, mean of both arms."""
 CANDIDATES = """\
 What `prognostic` chooses among, each alone, and other ways: widths at equal coverage relative to the better rival, \
 geometric mean over the cells, and the largest. A cell and arm is *under-covered* if a one-sided t-test over \
@@ -66,8 +68,8 @@ def page(rows: list[dict[str, Any]]) -> str:
         "",
         RIVALRY,
         "",
-        f"| cell | {' | '.join((*RIVALS, *COMPARED))} | coverage of prognostic | ratio |",
-        "| --- " * (len(RIVALS) + len(COMPARED) + 3) + "|",
+        f"| cell | {' | '.join((*RIVALS, *COMPARED))} | coverage of prognostic | ratio | left out |",
+        "| --- " * (len(RIVALS) + len(COMPARED) + 4) + "|",
         *(against_rivals(cell, table) for cell in cells),
         "",
         "## The candidates, and other ways",
@@ -104,7 +106,7 @@ def claims(cells: list[str], table: Table) -> list[str]:
     arms = [table[cell, "prognostic", arm] for cell in cells for arm in ARMS]
     lines = [f"The default of `CounterfactualIntervals()` is `{CounterfactualIntervals().method}`. The tables show of"]
     lines[0] += " `prognostic`:"
-    lines += ["", f"- Under-covered in {sum(map(under_covered, arms))} of {len(arms)} cells and arms."]
+    lines += ["", f"- Under-covered in {sum(map(under_covered, arms))} of {len(arms)} cells and arms. {power(arms)}"]
     limit = f"by the upper 95 % limit in the worst cell ({worst['cell']})"
     lines.append(f"- At equal coverage its mean width is at most {upper(worst):.3f} times the better rival's, {limit}.")
     lines += [
@@ -123,6 +125,16 @@ def claims(cells: list[str], table: Table) -> list[str]:
         )
         lines.append(f"- {known}, {arm}: width {width:.3f}, {width / least:.2f} times that of an oracle; {limit}.")
     return lines
+
+
+def power(arms: list[dict[str, Any]]) -> str:
+    """Return what shortfall the tests of coverage could have found, in a sentence."""
+    told = [{**row, "promised": 1 - ALPHA, "promised_error": row["error"], "draws": row["repetitions"]} for row in arms]
+    found = shortfalls(told, _level())
+    return (
+        f"One of them finds a true shortfall with probability {POWER:g} from {100 * median(found):.1f} points on in "
+        f"the median, and from {100 * max(found):.1f} points on in the worst: smaller ones may be there."
+    )
 
 
 def around_mean(arm: str, rows: int = 125) -> float:
@@ -148,7 +160,12 @@ def under_covered(row: dict[str, Any]) -> bool:
     if not row["error"] > 0:
         return bool(row["coverage"] < 1 - ALPHA)
     statistic = (row["coverage"] - (1 - ALPHA)) / row["error"]
-    return bool(stats.t.cdf(statistic, row["repetitions"] - 1) < TEST_LEVEL / (len(CELLS) * len(ARMS)))
+    return bool(stats.t.cdf(statistic, row["repetitions"] - 1) < _level())
+
+
+def _level() -> float:
+    """Return the level of one test of coverage, of all that are made together."""
+    return TEST_LEVEL / (len(CELLS) * len(ARMS))
 
 
 def against_rivals(cell: str, table: Table) -> str:
@@ -158,8 +175,8 @@ def against_rivals(cell: str, table: Table) -> str:
     low, high = mine["ratio"] - TWO_SIDED * mine["ratio_error"], upper(mine)
     coverage = f"{mine['coverage']:.3f} ± {mine['error']:.3f}"
     left_out = mine["repetitions"] - mine["common"]
-    ratio = f"{mine['ratio']:.3f} ({low:.3f} to {high:.3f})" + (f", {left_out} left out" if left_out else "")
-    return f"| {cell} | {' | '.join(widths)} | {coverage} | {ratio} |"
+    ratio = f"{mine['ratio']:.3f} ({low:.3f} to {high:.3f})"
+    return f"| {cell} | {' | '.join(widths)} | {coverage} | {ratio} | {left_out} of {mine['repetitions']} |"
 
 
 def width(row: dict[str, Any] | None) -> str:

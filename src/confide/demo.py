@@ -65,7 +65,7 @@ class Story:
     average : AverageEffect
         The average effect of treatment 1 against 0, from the first draw.
     share_of_width : float
-        The width of its interval with both tables, over that from the trial alone.
+        The width of its interval with both tables, over that of the trial's plain difference of means.
     """
 
     draws: int

@@ -227,6 +227,7 @@ BAD = {
         "--report needs --predict",
     ),
     "better without a report": (None, [*RUN, "--lower-is-better"], "--lower-is-better is for a report"),
+    "higher without a report": (None, [*RUN, "--higher-is-better"], "--higher-is-better is for a report"),
     "a report in no folder": (None, [*RUN, "--report", "deep/r.html"], "deep/r.html cannot be written"),
     "an input as report": (
         lambda: put("m.html", b""),

@@ -19,6 +19,7 @@ def record(group=EVERYBODY, rows=(100, 100), clusters=None, effect=2.0, low=1.0,
         (2.0, True, "With lower pain as the better, placebo is the better of the two on average."),
         (-2.0, False, "With higher pain as the better, placebo is the better of the two on average."),
         (-2.0, True, "With lower pain as the better, drug is the better of the two on average."),
+        (-2.0, None, ""),
     ],
 )
 def test_the_better_treatment_is_told_where_the_interval_does(effect, lower_is_better, told):

@@ -55,7 +55,7 @@ def test_each_group_has_its_estimate_with_the_table_above_that_without():
     assert ticks(ax.yaxis) == ["everybody\n100 rows", "sex = f\n60 rows"]
     assert ax.get_ylim()[0] > ax.get_ylim()[1]
     assert ax.get_xlabel() == "average effect of treatment 1 against treatment 0 on pain (cm)"
-    assert legend(ax) == ["with the large table, 95 % interval", "trial alone, 95 % interval"]
+    assert legend(ax) == ["adjusted by the large table, 95 % interval", "unadjusted, 95 % interval"]
     assert any(list(each.get_xdata()) == [0, 0] for each in ax.lines)
     assert triangles(ax) == []
     assert is_whole(ax)
@@ -74,7 +74,7 @@ def test_what_is_drawn_of_a_real_trial_of_three_arms_equals_its_records():
     assert [each[0] for each in estimates(ax)] == [BLUE, BLUE, VERMILION, VERMILION] * 3
     assert ticks(ax.yaxis)[1] == f"x1 = 0\n{low[1].n} / {high[1].n} rows"
     assert legend(ax)[:2] == ["low against none", "high against none"]
-    assert legend(ax)[2:] == ["with the large table, 90 % interval", "trial alone, 90 % interval"]
+    assert legend(ax)[2:] == ["adjusted by the large table, 90 % interval", "unadjusted, 90 % interval"]
     assert ax.get_xlabel() == "average effect on the outcome"
     assert is_whole(ax)
 

@@ -73,7 +73,7 @@ def test_the_keyboard_is_enough(look, whole):
     page.wait_for_function("() => document.getElementById('status').textContent.includes('79 % intervals')")
     tab_to("[name=group]")
     page.keyboard.press("ArrowRight")
-    assert "rows better under placebo selected" in page.text_content("#status")
+    assert "rows effect above 0 selected" in page.text_content("#status")
     tab_to("#search")
     page.keyboard.type("Öst")
     page.wait_for_function("() => document.getElementById('status').textContent.includes('Öst')")
@@ -90,7 +90,7 @@ def test_what_changes_is_announced_and_charts_have_words(look, whole):
         assert chart.get_attribute("role") == "img"
         assert len(chart.get_attribute("aria-label")) > 40
     said = seen.page.get_attribute("#effects-chart", "aria-label")
-    counts = [int(count) for count in re.findall(r"(\d+) (?:better|undecided)", said)]
+    counts = [int(count) for count in re.findall(r"(\d+) (?:effect|undecided)", said)]
     assert sum(counts) == 200
     assert len(seen.page.query_selector_all("#effects-numbers tbody tr")) == 7
     names = seen.page.eval_on_selector_all(

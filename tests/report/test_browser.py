@@ -31,7 +31,7 @@ def test_it_renders(look, whole, model, new):
     assert "≥ 80 %, because each of its two steps is taken at 0.1" in text
 
 
-@pytest.mark.parametrize("lower_is_better", [False, True])
+@pytest.mark.parametrize("lower_is_better", [None, False, True])
 def test_the_filter_shows_who_benefits(look, folder, model, new, lower_is_better):
     path = folder / "better.html"
     write_report(path, model, new, control="placebo", lower_is_better=lower_is_better)
@@ -43,6 +43,8 @@ def test_the_filter_shows_who_benefits(look, folder, model, new, lower_is_better
     assert all(rows.any() for rows in groups.values())
     who = np.array(new["who"].to_pylist())
     says = {"benefits": "▲ better under drug", "harmed": "▼ better under placebo", "undecided": "● undecided"}
+    if lower_is_better is None:
+        says |= {"benefits": "▲ effect above 0", "harmed": "▼ effect below 0"}
     for group, rows in groups.items():
         seen.choose(group)
         assert seen.shown() == rows.sum()
@@ -54,10 +56,14 @@ def test_the_filter_shows_who_benefits(look, folder, model, new, lower_is_better
             assert f"of 200 rows {says[group][2:]} " in seen.page.text_content("#status")
             assert f" {rows.sum()} {says[group][2:]}" in seen.page.get_attribute("#effects-chart", "aria-label")
             assert says[group] in seen.page.text_content("#effects-note")
-    assert f"takes a {'smaller' if lower_is_better else 'larger'}" in seen.page.text_content("#people")
     assert "not for those picked by their intervals" in seen.page.text_content("#people")
     meaning = " ".join(seen.page.text_content("#meaning").split())
     assert meaning.startswith("Effect of drug against placebo: outcome under drug minus outcome under placebo.")
+    if lower_is_better is None:
+        assert "This page was not told whether higher or lower is better." in meaning
+        assert "better under" not in seen.page.text_content("main")
+        return
+    assert f"takes a {'smaller' if lower_is_better else 'larger'}" in meaning
     good, bad = ("below", "above") if lower_is_better else ("above", "below")
     benefits = f"counts as benefiting from drug has an effect interval entirely {good} 0 and is better under drug;"
     assert f"A person who {benefits}" in meaning
@@ -76,7 +82,7 @@ def test_every_group_has_one_sign(look, whole):
             return [each.getAttribute("fill"), path.includes("A") ? "●" : first < second ? "▲" : "▼"];
         })""",
     )
-    assert {tuple(mark) for mark in marks} == {("var(--benefit)", "▲"), ("var(--harm)", "▼"), ("var(--ink-2)", "●")}
+    assert {tuple(mark) for mark in marks} == {("var(--accent)", "▲"), ("var(--ink-2)", "▼"), ("var(--ink-2)", "●")}
 
 
 def test_the_search_finds_identifiers_and_covariates(look, whole, new):
@@ -164,7 +170,7 @@ def test_several_treatments(look, folder, new):
     study = study_of(400, 210, labels)
     model = fitted(study=study, alpha=0.3)
     path = folder / "three.html"
-    write_report(path, model, new, control="placebo")
+    write_report(path, model, new, control="placebo", lower_is_better=False)
     seen = look(path)
     assert seen.page.eval_on_selector_all("#contrast option", "all => all.map(each => each.textContent)") == [
         "drug against placebo",

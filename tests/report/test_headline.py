@@ -45,27 +45,30 @@ def findings(*records, **more):
         (2.0, True, "yes, on average higher, which is worse", "worse"),
         (-2.0, True, "yes, on average lower, which is better", "better"),
         (-2.0, False, "yes, on average lower, which is worse", "worse"),
-        (0.1, False, "not clear on average", "open"),
+        (2.0, None, "on average higher by 2.00", "known"),
+        (-2.0, None, "on average lower by 2.00", "known"),
+        (0.1, None, "not clear on average", "open"),
     ],
 )
 def test_the_verdict(effect, lower_is_better, verdict, tone):
     words = Words("days", lower_is_better=lower_is_better)
     (found,) = answers(counted(), findings(average(effect, effect - 0.5, effect + 0.5)), words, refuted=False)
     assert (found.verdict, found.tone) == (verdict, tone)
-    assumed = any("assumed that higher is better" in each for each in found.more)
-    assert assumed == (tone != "open" and not lower_is_better)
+    assert any("was not told whether higher or lower is better" in each for each in found.more) == (tone == "known")
 
 
 @pytest.mark.parametrize(
-    ("effect", "verdict", "tone"),
+    ("effect", "lower_is_better", "verdict", "tone"),
     [
-        (2.0, "in doubt: on average higher, which would be better", "doubted"),
-        (-2.0, "in doubt: on average lower, which would be worse", "doubted"),
-        (0.1, "not clear on average", "open"),
+        (2.0, False, "in doubt: on average higher, which would be better", "doubted"),
+        (-2.0, False, "in doubt: on average lower, which would be worse", "doubted"),
+        (-2.0, None, "in doubt: on average lower by 2.00", "doubted"),
+        (0.1, False, "not clear on average", "open"),
     ],
 )
-def test_the_verdict_of_a_trial_whose_lot_is_refuted(effect, verdict, tone):
-    (found,) = answers(counted(), findings(average(effect, effect - 0.5, effect + 0.5)), Words("days"), refuted=True)
+def test_the_verdict_of_a_trial_whose_lot_is_refuted(effect, lower_is_better, verdict, tone):
+    words = Words("days", lower_is_better=lower_is_better)
+    (found,) = answers(counted(), findings(average(effect, effect - 0.5, effect + 0.5)), words, refuted=True)
     assert (found.verdict, found.tone) == (verdict, tone)
 
 
@@ -77,8 +80,12 @@ def test_the_sentences_have_names_units_and_what_the_table_adds():
         "On average, the drug instead of placebo lowers days in hospital by 2.37 days (95 % interval 1.82 to 2.91) "
         "among people like the trial's."
     )
-    told = "The large table makes the interval 67 % narrower, and biases it at most by a part of order 1/n, n the"
-    assert found.more == [f"{told} trial's rows; from the trial alone it is −4.0 to −0.7 days."]
+    (more,) = found.more
+    assert more == (
+        "Adjusting by the large table makes the interval 67 % narrower than that of the trial's plain difference of "
+        "means, −4.0 to −0.7 days, and biases it at most by a part of order 1/n, n the trial's rows. Adjusting for "
+        "covariates within the trial alone often does so nearly as much."
+    )
     assert question(findings(record), words) == (
         "Does the drug instead of placebo change days in hospital for people like these?"
     )
@@ -88,7 +95,8 @@ def test_risks_are_told_in_percentage_points_with_the_number_needed_to_treat():
     record = average(-0.1, -0.15, -0.05, number_needed_to_treat=(10.0, 6.667, 20.0))
     (found,) = answers(counted(), findings(record, binary=True), Words("readmission"), refuted=False)
     assert "lowers the risk of readmission by 10.0 percentage points (95 % interval 5.0 to 15.0)" in found.text
-    assert found.more[0].startswith("It is assumed that higher is better for the risk of readmission")
+    assert found.verdict == "on average lower by 10.0 percentage points"
+    assert found.more[0] == "This page was not told whether higher or lower is better for the risk of readmission."
     assert found.more[1] == "One fewer readmission for every 10 people treated (6.67 to 20)."
 
 
@@ -126,11 +134,10 @@ def test_data_that_support_a_choice_by_group_alone(people, group, refuted, said)
 def test_groups_on_both_sides_are_named_with_what_is_better():
     records = [average(0.1, -1, 1.2), *(replace(average(x, x - 1, x + 1), group=f"g{x}") for x in (-3, 3))]
     (found,) = answers(counted(0, 0, 10), findings(*records), Words("days"), refuted=False)
-    assert found.more[0] == "It is assumed that higher is better for days."
-    assert "the average effect of some groups is: g-3 (better under 0); g3 (better under 1)." in found.more[1]
+    assert "the average effect of some groups is: g-3 (lower under 1); g3 (higher under 1)." in found.more[0]
 
 
-@pytest.mark.parametrize(("lower_is_better", "better"), [(False, 3), (True, 5)])
+@pytest.mark.parametrize(("lower_is_better", "better"), [(None, 3), (False, 3), (True, 5)])
 def test_who_is_better_depends_on_what_is_good(lower_is_better, better):
     (side,) = sides(counted(), findings(), Words(lower_is_better=lower_is_better))
     assert (side.better, side.worse, side.open, side.certain) == (better, 8 - better, 2, 8)

@@ -144,7 +144,7 @@ def test_bounds_have_one_end(look, folder, new, side, words, lacks):
     """What is not asked for is drawn to the edge and not written; the download has it, as the answers do."""
     model = fitted(side=side, alpha=0.3)
     path = folder / f"{side}.html"
-    write_report(path, model, new)
+    write_report(path, model, new, lower_is_better=False)
     seen = look(path)
     found = expected(model, new, 0.3)
     ends = found[f"effect_placebo_vs_drug_{side}"]

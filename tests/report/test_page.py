@@ -171,7 +171,7 @@ def test_it_says_for_whom(tmp_path, monkeypatch):
     assert "picked by its intervals, or by its covariates other than town." in said
     assert "Promised for an effect≥ 70 %, because each of its two steps is taken at 0.15/1.5 = 0.1 (bonferroni)" in said
     measured = said.partition("This report’s method, also by group")[2].partition("measured on the same rows")[0]
-    averages = said.partition("from the trial alone")[2].partition("Is it certain")[0]
+    averages = said.partition("the trial's means, unadjusted")[2].partition("Is it certain")[0]
     for town in ("town = North, upper", 'town = the "South"', "town = Öst"):
         assert measured.count(town) == 2
         assert averages.count(town) == 1
@@ -189,7 +189,7 @@ def test_a_refuted_lot_stands_above_the_answer(tmp_path, monkeypatch):
     unfair = Study(study.X, study.y + 3 * (labels == "drug"), labels, study.trial)
     write_report(path, fitted(study=unfair), new_patients(10), study=unfair, methods=[], control="placebo")
     told = "Treatment in the trial depends on covariates more than chance allows"
-    top, verdict, below = text_of(path).partition("In doubt: on average higher, which would be better.")
+    top, verdict, below = text_of(path).partition("In doubt: on average higher by")
     assert verdict
     below, _, maker = below.partition("For whoever makes this page")
     assert top.count(told) == below.count(told) == maker.count(told) == 1
@@ -230,8 +230,11 @@ def test_more_rows_than_a_page_holds(tmp_path, model, monkeypatch):
     said = text_of(path)
     assert "The page contains a random sample of 150 of 200 rows, in the order of the table; 50 are left out." in said
     sides = answered.signs["placebo", "drug"]
+    above, below = f"{sides['above']} effects are above 0", f"{sides['below']} below 0"
+    assert f"at α = 0.1: {above}, {below}, {sides['neither']} undecided." in said
+    write_report(path, model, new_patients(200), lower_is_better=False)
     better, worse = f"{sides['above']} are better under placebo", f"{sides['below']} better under drug"
-    assert f"at α = 0.1: {better}, {worse}, {sides['neither']} undecided." in said
+    assert f"at α = 0.1: {better}, {worse}, {sides['neither']} undecided." in text_of(path)
 
 
 def test_numbers_that_would_be_too_many(tmp_path, monkeypatch):

@@ -1,9 +1,12 @@
 """The study of average effects: what a draw is, and when a cell is called below."""
 
 import numpy as np
+import pyarrow as pa
 import pytest
+from scipy import stats
 
 from studies import averages_study
+from studies.ancova import ancova, numbers_of
 from studies.averages import CASES, EFFECT, GROUPS, TRIAL, Draw, of_groups
 
 FAST = [case for case in CASES if not case.startswith("fitted")]
@@ -38,3 +41,24 @@ def test_rows_count_what_covers_and_average_what_is_finite():
 @pytest.mark.parametrize(("covers", "below"), [(950, False), (930, False), (900, True)])
 def test_below_is_a_binomial_test_for_all_cells(covers, below):
     assert averages_study._is_below({"covers": covers, "draws": 1000}, "covers", 160) is below
+
+
+def test_analysis_of_covariance_is_least_squares_with_its_errors():
+    """Without covariates it is the difference of means, with HC2 the errors of Welch's interval."""
+    rng = np.random.default_rng(0)
+    y, treated = rng.normal(size=30), np.arange(30) < 12
+    low, high = ancova(y, treated, np.empty((30, 0)), 0.05)
+    arms = y[treated], y[~treated]
+    error = sum(arm.var(ddof=1) / len(arm) for arm in arms) ** 0.5
+    assert (low + high) / 2 == pytest.approx(arms[0].mean() - arms[1].mean())
+    assert high - low == pytest.approx(2 * stats.t.ppf(0.975, 28) * error)
+    told = y + rng.normal(size=30) / 10
+    narrow = ancova(y, treated, np.column_stack([told, told]), 0.05)  # a column twice changes nothing
+    assert narrow == pytest.approx(ancova(y, treated, told, 0.05))
+    assert narrow[1] - narrow[0] < (high - low) / 3
+
+
+def test_columns_become_numbers():
+    table = pa.table({"age": [1.0, None, 3.0], "town": ["a", "b", None], "left": [0, 1, 0]})
+    assert numbers_of(table).shape == (3, 1 + 2 + 1)
+    assert numbers_of(table, ("age",))[:, 0].tolist() == [1.0, 2.0, 3.0]

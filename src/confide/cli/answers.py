@@ -114,7 +114,7 @@ def run(
     participants: Annotated[
         str | None, typer.Option(help="Write the effects of the trial's own people, whose outcome is known, here.")
     ] = None,
-    lower_is_better: LowerIsBetter = False,
+    lower_is_better: LowerIsBetter = None,
     outcome_label: OutcomeLabel = None,
     unit: Unit = None,
     treatment_label: TreatmentLabel = None,
@@ -282,7 +282,7 @@ def report(
     alpha: OtherAlpha = None,
     trust: Trust = None,
     control: OtherControl = None,
-    lower_is_better: LowerIsBetter = False,
+    lower_is_better: LowerIsBetter = None,
     outcome_label: OutcomeLabel = None,
     unit: Unit = None,
     treatment_label: TreatmentLabel = None,

@@ -107,7 +107,11 @@ Gamma = Annotated[
 ]
 Side = Annotated[str, typer.Option(help="Ends of intervals: both, or lower or upper for a bound on one side.")]
 LowerIsBetter = Annotated[
-    bool, typer.Option("--lower-is-better", help="In the report a smaller outcome is the better one.")
+    bool | None,
+    typer.Option(
+        "--lower-is-better/--higher-is-better",
+        help="Which outcome the report calls the better one; by default neither.",
+    ),
 ]
 OutcomeLabel = Annotated[
     str | None, typer.Option(help="What the report calls the outcome; by default as its column is called.")

@@ -139,7 +139,7 @@ def _set(context: typer.Context) -> Iterator[tuple[Option, Any]]:
     """Yield the options that are set, by whatever, with their values."""
     for option in options_of(context):
         value = _plain(context.params[option.name])
-        if value is not None and value is not False:
+        if value is not None and (value is not False or option.default is None):
             yield option, value
 
 

@@ -85,8 +85,11 @@ def effects(
     covariates: Covariates = None,
     control: Control = None,
     lower_is_better: Annotated[
-        bool, typer.Option("--lower-is-better", help="A smaller outcome is the better one.")
-    ] = False,
+        bool | None,
+        typer.Option(
+            "--lower-is-better/--higher-is-better", help="Which outcome is the better one; by default neither is."
+        ),
+    ] = None,
     id: Identifiers = None,  # noqa: A002
     category: Categories = None,
     sep: Separator = None,

@@ -23,7 +23,7 @@ REFUTED = (
 
 
 def effect_table(records: list[AverageEffect], treatment: str) -> Group:
-    """Return the average effect of each group, with the large table and without, below a title as wide as it needs."""
+    """Return the average effect of each group, adjusted by the large table and not, below a title of its own width."""
     first = records[0]
     title = (
         f"Average effect of {escape(f'{treatment} = {first.treated}')} against {escape(str(first.control))}, "
@@ -31,7 +31,7 @@ def effect_table(records: list[AverageEffect], treatment: str) -> Group:
     )
     table = Table(box=SIMPLE, pad_edge=False, padding=(0, 0, 0, 1))
     table.add_column("group")
-    for name in ("rows", "effect", "interval", "trial alone", "width"):
+    for name in ("rows", "effect", "interval", "unadjusted", "width"):
         table.add_column(name, justify="right", no_wrap=True)
     for record in records:
         table.add_row(
@@ -50,7 +50,7 @@ def effect_lines(
     treatment: str,
     outcome: str,
     *,
-    lower_is_better: bool = False,
+    lower_is_better: bool | None = None,
     binary: bool = False,
     refuted: bool = False,
 ) -> list[str]:
@@ -63,7 +63,7 @@ def effect_lines(
     lines = [average_in_words(first, treated=given, control=str(first.control), outcome=outcome)]
     better = better_in_words(first, treated=given, control=other, outcome=outcome, lower_is_better=lower_is_better)
     if better:
-        lines.append(better if lower_is_better else f"{better} If lower is better, give --lower-is-better.")
+        lines.append(better)
     if first.number_needed_to_treat is not None:
         needed, low, high = first.number_needed_to_treat
         more = "more" if first.effect > 0 else "fewer"
@@ -85,21 +85,24 @@ def effect_lines(
 
 
 def _rests_on(record: AverageEffect) -> str:
-    """Return what the answer rests on, and what the large table did to it."""
-    sharper = "It rests on the trial's lot alone. The large table makes it sharper if it predicts well"
-    bias = "biases it at most by a part of order 1/n, n the trial's rows."
+    """Return what the answer rests on, what it is compared with, and what the large table did to it."""
+    rests = (
+        "It rests on the trial's lot alone. Unadjusted is the trial's plain difference of means; adjusting it by what "
+        "the large table predicts makes it sharper if it predicts well. Adjusting for covariates within the trial "
+        "alone often does so nearly as much."
+    )
     narrower = _narrower(record)
-    if narrower is None or narrower > 0:
-        return f"{sharper}, and {bias}"
-    cost = f"it cost width: the interval is {-narrower} % wider than" if narrower else "the interval is as wide as"
-    return f"{sharper}; here {cost} from the trial alone. The table {bias}"
+    cost = ""
+    if narrower is not None and narrower <= 0:
+        cost = f"Here it cost width: {-narrower} % wider. " if narrower else "Here it is as wide as without. "
+    return f"{rests} {cost}The adjustment biases it at most by a part of order 1/n, n the trial's rows."
 
 
 def contradictions(records: list[AverageEffect]) -> list[str]:
     """Return, for each group whose two intervals have no value in common, what that says of the trial."""
     return [
-        f"The two intervals for {record.group} ({record.treated} against {record.control}), with the large table and "
-        "from the trial alone, have no value in common, which hardly happens where treatment was assigned at random. "
+        f"The two intervals for {record.group} ({record.treated} against {record.control}), adjusted by the large "
+        "table and not, have no value in common, which hardly happens where treatment was assigned at random. "
         "Check whether the tables are exchanged."
         for record in records
         if record.low > record.unadjusted_high or record.high < record.unadjusted_low
@@ -107,7 +110,7 @@ def contradictions(records: list[AverageEffect]) -> list[str]:
 
 
 def _narrower(record: AverageEffect) -> int | None:
-    """Return by how many percent the interval is narrower than from the trial alone; None if one has no ends."""
+    """Return by how many percent the interval is narrower than the unadjusted one; None if one has no ends."""
     share = record.share_of_width
     return round(100 * (1 - share)) if isfinite(share) else None
 

@@ -67,7 +67,7 @@ class PageOptions:
     below: float | None = None
     fdr: float | None = None
     under: str | None = None
-    lower_is_better: bool = False
+    lower_is_better: bool | None = None
 
     def check(self) -> None:
         """Raise for options that contradict each other, or are not understood."""
@@ -114,7 +114,8 @@ class PageOptions:
     def given(self) -> list[str]:
         """The options that are set."""
         options = {
-            "--lower-is-better": self.lower_is_better,
+            "--lower-is-better": self.lower_is_better is True,
+            "--higher-is-better": self.lower_is_better is False,
             "--outcome-label": self.outcome,
             "--unit": self.unit,
             "--treatment-label": self.treatments,

@@ -227,11 +227,11 @@ def answer(example: Example, story: Story) -> str:
     average = story.average
     return (
         f"With both tables an interval of {fmean(both.width):.3g} {example.unit} holds the score of "
-        f"{fmean(both.coverage):.0%} of {example.people} ({1 - ALPHA:.0%} are promised); the trial alone needs "
+        f"{fmean(both.coverage):.1%} of {example.people} ({1 - ALPHA:.0%} are promised); the trial alone needs "
         f"{fmean(needed.width):.3g}, by the better of two methods. So intervals are {gain} than from the trial alone. "
         f"On average {treated} instead of {control} changes the score by {average.effect:+.2g} {example.unit} "
-        f"({1 - average.alpha:.0%} interval {average.low:.2g} to {average.high:.2g}; from the trial alone "
-        f"{average.unadjusted_low:.2g} to {average.unadjusted_high:.2g})."
+        f"({1 - average.alpha:.0%} interval {average.low:.2g} to {average.high:.2g}; of the trial's means, "
+        f"unadjusted, {average.unadjusted_low:.2g} to {average.unadjusted_high:.2g})."
     )
 
 
@@ -245,8 +245,10 @@ def closing(story: Story) -> str:
     return (
         f"The observational table alone is right for {' to '.join(shares)} and "
         "promises nothing; the trial is honest and small. With both, the promise holds whatever made the observational "
-        f"table differ. It is an average: with one trial of this size intervals may be right for {fewer:.0%} fewer. "
-        f"Intervals of the average effect are {1 - story.share_of_width:.0%} narrower than from the trial alone."
+        f"table differ. It is an average: with one trial of this size intervals may be right for {fewer:.0%} fewer "
+        "(two standard deviations). "
+        f"Intervals of the average effect are {1 - story.share_of_width:.0%} narrower than those of the trial's plain "
+        "difference of means; adjusting for covariates within the trial alone gives most of that."
     )
 
 

@@ -60,7 +60,7 @@ def _on_calibration(record: ArmDiagnostics, arm: ArmEstimator) -> list[Advice]:
         few = Advice.of(
             f"In some groups calibration rests on few {weights.units}, by their weight: {listed}. The promise is an "
             "average over samples; with this one the coverage of the smallest may well be "
-            f"{_spread(level, min(small.values())):.0%} more or less.",
+            f"{_spread(level, min(small.values())):.0%} more or less (two standard deviations).",
             f"Use more {weights.units}, or fewer groups.",
         )
         said.append(few)
@@ -68,7 +68,7 @@ def _on_calibration(record: ArmDiagnostics, arm: ArmEstimator) -> list[Advice]:
         worth = f"{rows} rows" if round(size, 6) == rows else f"{rows} rows worth {size:.1f} of equal weight"
         few = Advice.of(
             f"Calibration rests on {worth}. The promise is an average over samples; with this one the coverage may "
-            f"well be {_spread(level, size):.0%} more or less.",
+            f"well be {_spread(level, size):.0%} more or less (two standard deviations).",
             "Use more rows.",
         )
         said.append(few)
@@ -116,8 +116,8 @@ def _named(record: ArmDiagnostics) -> str:
 
 
 def _spread(alpha: float, size: float) -> float:
-    """Return the standard deviation of one sample's coverage with so many calibration rows of equal weight."""
-    return float(np.sqrt(alpha * (1 - alpha) / (size + 2)))
+    """Return two standard deviations of one sample's coverage with so many calibration rows of equal weight."""
+    return float(2 * np.sqrt(alpha * (1 - alpha) / (size + 2)))
 
 
 def _small_groups(weights: ArmWeights) -> dict[str, float]:

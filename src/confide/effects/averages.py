@@ -53,7 +53,7 @@ class AverageEffect(ShownRecord):
     low, high : float
         Its confidence interval; infinite where a treatment has fewer than two rows, or clusters.
     unadjusted, unadjusted_low, unadjusted_high : float
-        The same from the trial alone: the plain difference of means.
+        The same without the large table and without covariates: the trial's difference of means.
     rows : dict
         Trial rows by treatment.
     clusters : int or None
@@ -82,7 +82,7 @@ class AverageEffect(ShownRecord):
 
     @property
     def share_of_width(self) -> float:
-        """The interval's width, over that of the trial alone; NaN if they are infinite."""
+        """The interval's width, over that of the trial's plain difference of means; NaN if they are infinite."""
         alone = self.unadjusted_high - self.unadjusted_low
         return (self.high - self.low) / alone if np.isfinite(alone) and alone else float("nan")
 

@@ -72,9 +72,14 @@ def average_in_words(
     return f"On average, {treated} instead of {control} {does} {outcome} by {size}{units} ({level} {span}) {who}."
 
 
-def better_in_words(record: AverageEffect, *, treated: str, control: str, outcome: str, lower_is_better: bool) -> str:
-    """Return which treatment is better on average, in a sentence; empty if the interval does not tell."""
-    if not isfinite(record.low) or record.low <= 0 <= record.high:
+def better_in_words(
+    record: AverageEffect, *, treated: str, control: str, outcome: str, lower_is_better: bool | None
+) -> str:
+    """Return which treatment is better on average, in a sentence; empty if the interval does not tell.
+
+    ``lower_is_better``: None if nobody said which direction is better; no treatment is the better one then.
+    """
+    if lower_is_better is None or not isfinite(record.low) or record.low <= 0 <= record.high:
         return ""
     better = treated if (record.effect > 0) != lower_is_better else control
     direction = "lower" if lower_is_better else "higher"

@@ -1,4 +1,4 @@
-"""Average effects by group, with the large table and from the trial alone."""
+"""Average effects by group, adjusted by the large table and not."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ def average_effects(
 ) -> Axes:
     """Draw the average effect of each group with its confidence interval, everybody at the top.
 
-    A full mark is the estimate with the large table's help, the hollow one below it that of the trial alone. An
-    infinite end runs off the axes, with a triangle there; what cannot be estimated has no mark. Of several treatments
-    each has its colour. Intervals of groups hold one by one: of many, some miss by chance.
+    A full mark is the estimate adjusted by the large table, the hollow one below it the trial's plain difference of
+    means. An infinite end runs off the axes, with a triangle there; what cannot be estimated has no mark. Of several
+    treatments each has its colour. Intervals of groups hold one by one: of many, some miss by chance.
 
     Parameters
     ----------
@@ -174,7 +174,7 @@ def _explain(ax: Axes, pairs: list[tuple[Label, Label]], interval: str) -> None:
         marker, colour = MARKERS[place % len(MARKERS)], COLOURS[place % len(COLOURS)]
         ax.plot([], [], marker, color=colour, linestyle="-", label=f"{named(treated)} against {named(control)}")
     colour = DARK if several else COLOURS[0]
-    for what, face, width in (("with the large table", colour, 2.2), ("trial alone", "white", 1.0)):
+    for what, face, width in (("adjusted by the large table", colour, 2.2), ("unadjusted", "white", 1.0)):
         label = f"{what}, {interval}"
         ax.plot([], [], "o", color=colour, linestyle="-", linewidth=width, markerfacecolor=face, label=label)
     put_legend_below(ax)

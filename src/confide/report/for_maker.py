@@ -64,8 +64,11 @@ def _on_answers(findings: Findings, evidence: Evidence | None, words: Words) -> 
         yield TABLES
     control = words.treatment(findings.pairs[0][1])
     yield f"Effects are against {control}; `--control` names another treatment to compare with."
-    if not words.lower_is_better:
-        yield f"Higher is taken to be better for {words.outcome}; `--lower-is-better` reverses this."
+    if words.lower_is_better is None:
+        yield (
+            f"Nobody said which direction is better for {words.outcome}: `--lower-is-better` and `--higher-is-better` "
+            "do."
+        )
     if findings.averages and all(len(records) == 1 for records in findings.averages.values()):
         yield GROUPS
     if not findings.selections and "selections" not in findings.refused:

@@ -26,7 +26,8 @@ class Side:
     treated, control : str
         What the two are called.
     better, worse, open : int
-        How many intervals say that people are better under the treated, better under the control, and neither.
+        How many intervals say that people are better under the treated, better under the control, and neither. If
+        nobody said which direction is better: above 0, below 0, and neither.
     """
 
     treated: str
@@ -49,8 +50,8 @@ class Answer:
     ----------
     verdict : str
         In a few words.
-    tone : {"better", "worse", "open", "doubted"}
-        For whom it speaks; doubted if the trial's lot is refuted.
+    tone : {"better", "worse", "known", "open", "doubted"}
+        For whom it speaks; known if nobody said which direction is better, doubted if the trial's lot is refuted.
     text : str
         In a sentence.
     more : list of str
@@ -114,22 +115,31 @@ def _answer(
     text = average_in_words(
         first, treated=treated, control=control, outcome=outcome, unit=unit, scale=scale, minus=MINUS, as_wide=True
     )
-    verdict, tone = _verdict(first, words, treated if len(findings.pairs) > 1 else "", refuted=refuted)
+    size = _size(first, f" {unit}" if unit else "", scale)
+    verdict, tone = _verdict(first, words, treated if len(findings.pairs) > 1 else "", size, refuted=refuted)
     few = few_in_words(records, binary=findings.binary)
     apart = [] if certain or refuted else _groups_not_people(records, treated, control, words)
     more = [*apart, *_needed(first, words), *_sharper(first, f" {unit}" if unit else "", scale), *filter(None, [few])]
     more += _by_group(records)
-    if (tone != "open" or apart) and not words.lower_is_better:
-        more.insert(0, f"It is assumed that higher is better for {outcome}.")
+    if tone != "open" and words.lower_is_better is None:
+        more.insert(0, f"This page was not told whether higher or lower is better for {outcome}.")
     return Answer(verdict, tone, text, more)
 
 
-def _verdict(record: AverageEffect, words: Words, treated: str, *, refuted: bool) -> tuple[str, str]:
+def _size(record: AverageEffect, units: str, scale: float) -> str:
+    """Return how large an average effect is, without its sign."""
+    return plain(abs(scale * record.effect), decimals=decimals_of(scale * record.low, scale * record.high)) + units
+
+
+def _verdict(record: AverageEffect, words: Words, treated: str, size: str, *, refuted: bool) -> tuple[str, str]:
     """Return the answer in a few words, and for whom it speaks; a name if several treatments are asked about."""
     which = f"{treated}: " if treated else ""
     if not _is_clear(record):
         return f"{which}not clear on average", "open"
-    direction, tone = _direction(record, words)
+    if words.lower_is_better is None:
+        doubt, tone = ("in doubt: ", "doubted") if refuted else ("", "known")
+        return f"{which}{doubt}on average {_side(record)} by {size}", tone
+    direction, tone = _side(record), "better" if _is_good(record, words) else "worse"
     if refuted:
         return f"{which}in doubt: on average {direction}, which would be {tone}", "doubted"
     return f"{which}yes, on average {direction}, which is {tone}", tone
@@ -140,10 +150,14 @@ def _is_clear(record: AverageEffect) -> bool:
     return isfinite(record.low) and isfinite(record.high) and not record.low <= 0 <= record.high
 
 
-def _direction(record: AverageEffect, words: Words) -> tuple[str, str]:
-    """Return whether outcomes are higher or lower, and whether that is better or worse."""
-    good = (record.effect > 0) != words.lower_is_better
-    return "higher" if record.effect > 0 else "lower", "better" if good else "worse"
+def _side(record: AverageEffect) -> str:
+    """Return whether outcomes are higher or lower."""
+    return "higher" if record.effect > 0 else "lower"
+
+
+def _is_good(record: AverageEffect, words: Words) -> bool:
+    """Return whether an effect is for the better, as far as the page was told."""
+    return (record.effect > 0) != words.lower_is_better
 
 
 def _needed(record: AverageEffect, words: Words) -> list[str]:
@@ -156,7 +170,7 @@ def _needed(record: AverageEffect, words: Words) -> list[str]:
 
 
 def _sharper(record: AverageEffect, units: str, scale: float) -> list[str]:
-    """Return what the large table adds."""
+    """Return what the adjustment by the large table adds to the plain difference of means."""
     share = record.share_of_width
     if not isfinite(share):
         return []
@@ -164,7 +178,11 @@ def _sharper(record: AverageEffect, units: str, scale: float) -> list[str]:
     narrower = round(100 * (1 - share))
     adds = f"makes the interval {narrower} % narrower" if narrower > 0 else "does not make the interval narrower"
     bias = "biases it at most by a part of order 1/n, n the trial's rows"
-    return [f"The large table {adds}, and {bias}; from the trial alone it is {alone}{units}."]
+    told = (
+        f"Adjusting by the large table {adds} than that of the trial's plain difference of means, {alone}{units}, and "
+        f"{bias}. Adjusting for covariates within the trial alone often does so nearly as much."
+    )
+    return [told]
 
 
 def _by_group(records: list[AverageEffect]) -> list[str]:
@@ -173,19 +191,22 @@ def _by_group(records: list[AverageEffect]) -> list[str]:
 
 def _groups_not_people(records: list[AverageEffect], treated: str, control: str, words: Words) -> list[str]:
     """Return that one can choose by group, and not by person, if the average of a group is clear; else nothing."""
-    under = {"better": treated, "worse": control}
-    clear = [
-        f"{each.group} (better under {under[_direction(each, words)[1]]})" for each in records[1:] if _is_clear(each)
-    ]
+
+    def told(record: AverageEffect) -> str:
+        if words.lower_is_better is None:
+            return f"{_side(record)} under {treated}"
+        return f"better under {treated if _is_good(record, words) else control}"
+
+    clear = [f"{each.group} ({told(each)})" for each in records[1:] if _is_clear(each)]
     if not clear:
         return []
     of = "a group" if len(clear) == 1 else "some groups"
-    told = f"No single person’s effect is clear, but the average effect of {of} is: {'; '.join(clear)}."
-    return [f"{told} These data support a choice by group, and not by person."]
+    found = f"No single person’s effect is clear, but the average effect of {of} is: {'; '.join(clear)}."
+    return [f"{found} These data support a choice by group, and not by person."]
 
 
 def spans(record: AverageEffect, scale: float = 1.0) -> dict[str, str]:
-    """Return the estimate with its interval as text, with the large table ("text") and from the trial ("alone")."""
+    """Return the estimate with its interval as text: adjusted by the large table ("text"), or not ("alone")."""
     found = {}
     for name, middle, low, high in (
         ("text", record.effect, record.low, record.high),

@@ -79,7 +79,7 @@ def write_report(
     *,
     study: Study | None = None,
     control: Label | None = None,
-    lower_is_better: bool = False,
+    lower_is_better: bool | None = None,
     outcome_label: str | None = None,
     unit: str = "",
     treatment_labels: Mapping[Any, str] | None = None,
@@ -111,8 +111,9 @@ def write_report(
         confounding.
     control : label, default None
         Treatment that the others are compared with; None: the model's own.
-    lower_is_better : bool, default False
-        Whether a smaller outcome is better. It decides who benefits and who is harmed.
+    lower_is_better : bool, default None
+        Whether a smaller outcome is better. It decides who benefits and who is harmed; None: the page calls neither
+        direction better, and counts who is above 0 and who below.
     outcome_label : str, default None
         What the outcome is called; None: as the column that the model was fitted on.
     unit : str

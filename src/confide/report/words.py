@@ -29,14 +29,14 @@ class Words:
         Its unit; empty without one.
     treatments : mapping
         What treatments are called, by their labels as text; others are called by their label.
-    lower_is_better : bool
-        Whether a smaller outcome is better.
+    lower_is_better : bool or None
+        Whether a smaller outcome is better; None: nobody said which direction is, and nothing is called better.
     """
 
     outcome: str = "outcome"
     unit: str = ""
     treatments: Mapping[str, str] = field(default_factory=dict)
-    lower_is_better: bool = False
+    lower_is_better: bool | None = None
 
     @classmethod
     def of(
@@ -46,7 +46,7 @@ class Words:
         unit: str,
         treatments: Mapping[str, str],
         *,
-        lower_is_better: bool,
+        lower_is_better: bool | None,
     ) -> Words:
         """Return checked names; an outcome without one is called as its column was when the model was fitted."""
         words = cls(outcome or model.outcome_column_ or cls.outcome, unit, treatments, lower_is_better)

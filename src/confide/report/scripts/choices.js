@@ -1,6 +1,8 @@
 // The reader's choices, and what follows from them.
 
-// One sign per group, in filter, table and chart. Those who benefit are better under the treated arm, those harmed under the control.
+// One sign per group, in filter, table and chart. Those who benefit are better under the treated arm, those harmed under
+// the control; if nobody said which direction is better, they are those above 0 and those below.
+const judged = data.lowerIsBetter !== null;
 const DOWN = {
   draw(context, size) {
     const y = Math.sqrt(size / (Math.sqrt(3) * 3));
@@ -11,12 +13,12 @@ const DOWN = {
   },
 };
 const GROUPS = {
-  benefits: { sign: "▲", symbol: "triangle", colour: "var(--benefit)", says: () => `better under ${sideName("treated")}` },
-  harmed: { sign: "▼", symbol: DOWN, colour: "var(--harm)", says: () => `better under ${sideName("control")}` },
+  benefits: { sign: "▲", symbol: "triangle", colour: judged ? "var(--benefit)" : "var(--accent)", says: () => (judged ? `better under ${sideName("treated")}` : "effect above 0") },
+  harmed: { sign: "▼", symbol: DOWN, colour: judged ? "var(--harm)" : "var(--ink-2)", says: () => (judged ? `better under ${sideName("control")}` : "effect below 0") },
   undecided: { sign: "●", symbol: "circle", colour: "var(--ink-2)", says: () => "undecided" },
 };
 // Nobody can be on the side of 0 that is beyond the end which intervals lack.
-const lacking = oneEnd ? ((oneEnd === "lower") !== data.lowerIsBetter ? "harmed" : "benefits") : null;
+const lacking = oneEnd ? ((oneEnd === "lower") !== Boolean(data.lowerIsBetter) ? "harmed" : "benefits") : null;
 const possible = Object.keys(GROUPS).filter((group) => group !== lacking);
 const called = (group) => (group in GROUPS ? GROUPS[group].says() : group);
 const isChosen = (row) => chosen !== null && chosen.first[row] <= state.rate;

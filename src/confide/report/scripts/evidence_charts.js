@@ -59,7 +59,7 @@ function drawWeights() {
 }
 
 const MOST_TIMES_WIDER = 3;
-// Average effects: a thick line and a dot with the large table, a thin line and a ring from the trial alone.
+// Average effects: a thick line and a dot adjusted by the large table, a thin line and a ring the trial's means alone.
 function drawAverages() {
   const box = $("averages-chart");
   if (!box) return;
@@ -104,8 +104,10 @@ function drawAverages() {
       y: { label: null, domain: rows.map((each) => each.place), tickFormat: (place) => short(rows[place].name, signs), tickSize: 0 },
       marks: [
         Plot.ruleX([0], { stroke: "var(--ink)", strokeWidth: 1.25 }),
-        Plot.text([data.lowerIsBetter ? "◂ better" : "better ▸"], { x: () => 0, frameAnchor: "top", dy: -16, dx: data.lowerIsBetter ? -6 : 6, text: (each) => each, textAnchor: data.lowerIsBetter ? "end" : "start", fill: "var(--benefit)", fontWeight: 600 }),
-        Plot.text([data.lowerIsBetter ? "worse ▸" : "◂ worse"], { x: () => 0, frameAnchor: "top", dy: -16, dx: data.lowerIsBetter ? 6 : -6, text: (each) => each, textAnchor: data.lowerIsBetter ? "start" : "end", fill: "var(--harm)", fontWeight: 600 }),
+        ...(judged ? [
+          Plot.text([data.lowerIsBetter ? "◂ better" : "better ▸"], { x: () => 0, frameAnchor: "top", dy: -16, dx: data.lowerIsBetter ? -6 : 6, text: (each) => each, textAnchor: data.lowerIsBetter ? "end" : "start", fill: "var(--benefit)", fontWeight: 600 }),
+          Plot.text([data.lowerIsBetter ? "worse ▸" : "◂ worse"], { x: () => 0, frameAnchor: "top", dy: -16, dx: data.lowerIsBetter ? 6 : -6, text: (each) => each, textAnchor: data.lowerIsBetter ? "start" : "end", fill: "var(--harm)", fontWeight: 600 }),
+        ] : []),
         Plot.ruleY(alone, { y: "place", x1: "unadjusted_low", x2: "unadjusted_high", stroke: "var(--ink-2)", strokeWidth: 1.5, dy: 8, clip: true }),
         Plot.dot(alone, { y: "place", x: "unadjusted", r: 3.5, fill: "var(--card)", stroke: "var(--ink-2)", strokeWidth: 1.5, dy: 8, clip: true }),
         Plot.ruleY(known, { y: "place", x1: "low", x2: "high", stroke: "var(--accent)", strokeWidth: 4, dy: -4, clip: true }),
@@ -190,7 +192,7 @@ function drawCorrelations() {
     ],
   }));
   const good = data.lowerIsBetter ? "below" : "above";
-  const shares = curve.flatMap((each) => ["above", "below"].map((side) => ({ rho: each.rho, share: each[side], side, colour: side === good ? "var(--benefit)" : "var(--harm)" })));
+  const shares = curve.flatMap((each) => ["above", "below"].map((side) => ({ rho: each.rho, share: each[side], side, colour: !judged ? (side === "above" ? "var(--accent)" : "var(--ink-2)") : side === good ? "var(--benefit)" : "var(--harm)" })));
   const last = (side) => shares.filter((each) => each.side === side).slice(-1);
   draw($("rho-share-chart"), () => ({
     ...shared,
