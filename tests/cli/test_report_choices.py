@@ -54,7 +54,7 @@ def test_the_numbers_are_those_of_select(page_of, confide, monkeypatch, order, s
             sys, "stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(Path("many.csv").read_bytes())))
         )
     page, said, _ = page_of("--predict", "-" if streamed else "many.csv", "--under", "drug", *ASKED)
-    assert f"Who would be chosen? {told['selected']} of 300 people" in said
+    assert f"Whose y will be above 6 under drug? {told['selected']} of 300 people" in said
     assert "The page contains a random sample of 40 of 300 rows" in said
     data = json.loads(re.search(r'id="data">(.*?)</script>', page, re.DOTALL)[1])
     rates = {each["rate"]: each for each in data["chosen"]["rates"]}
