@@ -145,6 +145,11 @@ OPTIONS: dict[str, tuple[str, ...]] = {
         "--category",
         "--json",
         "--seed",
+        "--model",
+        "--lower-is-better",
+        "--higher-is-better",
+        "--out",
+        "--decimal",
     ),
     "diagnose": (
         "--alpha",
