@@ -70,6 +70,7 @@ def test_a_refusal_is_no_answer_and_is_told(page_of):
     assert "Use prognostic, transfer" in err
 
 
+@pytest.mark.slow
 def test_balance_of_a_sorted_file_has_no_shift_of_its_order(page_of):
     """The first rows of a file that is sorted by age are the youngest; a sample of them is not."""
     saved()
