@@ -92,13 +92,14 @@ def test_names_groups_and_choices(folder, confide):
         assert '<th scope="row">age &gt; 50</th>' in page
         assert '<th scope="row">smoker = no</th>' in page
         assert '<th scope="row">smoker = no, age &gt; 50</th>' in page
-        assert "People whose days in hospital under placebo will be above 2 nights; on average at most 30 %" in page
+        assert "Whose days in hospital will be above 2 nights under placebo?" in page
+        assert "On average at most 30 % of such a list are false picks" in page
         assert "SHA-256 of the options that decide the answers" in page
     assert confide(*report, *asked)[0] == 0
     page = (folder / "again.html").read_text(encoding="utf-8")
     assert f"<h1>{question}</h1>" in page
     assert "The average effect is not worked out." in page
-    assert "on average at most 30 %" in page
+    assert "On average at most 30 %" in page
 
 
 @pytest.mark.parametrize(

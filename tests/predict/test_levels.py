@@ -64,8 +64,8 @@ def test_offsets_are_infinite_where_rows_are_few():
     [
         ("wcp", {}, "with this method each new row"),
         ("wscp-dr-calibrated", {}, "with this method each new row"),
-        (PooledDR(ratio=OracleRatio(unit_ratio), solve="transductive"), {}, "solve='transductive'"),
-        (Naive(conformity_score="normalised"), {}, "score='normalised'"),
+        (PooledDR(ratio=OracleRatio(unit_ratio), solve="transductive"), {}, "the transductive set of each row"),
+        (Naive(conformity_score="normalised"), {}, "with the score 'normalised'"),
         ("naive", {"effect": "nested-inexact"}, "effects by nested-inexact"),
     ],
 )

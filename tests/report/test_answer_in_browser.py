@@ -303,7 +303,7 @@ def test_one_sided_pages_have_no_curve_and_say_so(look, tmp_path, study, new):
     seen = look(path)
     assert "Not worked out: intervals have one end." in seen.page.text_content("#correlation")
     effects = model.predict_effect_interval(new)
-    assert f"Better under drug: {(effects.lower > 0).sum()}." in seen.page.text_content(".tile")
+    assert f"Effect above 0: {(effects.lower > 0).sum()}." in seen.page.text_content(".tile")
 
 
 def test_hostile_names_stay_text(look, tmp_path, study, new):

@@ -187,13 +187,13 @@ def test_a_bound_of_nobody_known_is_none(look, folder, new):
     assert trial["smoker"].null_count
     model.fit(study.take(known))
     path = folder / "strange.html"
-    with pytest.warns(InfiniteIntervalWarning, match="belong to groups of smoker"):
+    with pytest.warns(InfiniteIntervalWarning, match="smoker is missing in "):
         write_report(path, model, new)
     seen = look(path)
     strange = new["smoker"].null_count
     assert strange
     said = " ".join(seen.page.text_content("#trust").split())
-    assert f"smoker is missing in {strange} of 200 rows" in said
+    assert f"Smoker is missing in {strange} of 200 rows" in said
     assert f"{strange} of 200 rows have an infinite lower bound for an outcome" in said
     assert f"{strange} lower bounds are infinite and drawn to the edge" in seen.page.text_content("#effects-note")
     seen.page.click('button[title="its lower bound, of the effect"]')
