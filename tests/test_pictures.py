@@ -78,12 +78,12 @@ def test_the_caption_says_what_the_numbers_say(page, script):
         return script.mean_of(mine, number, data=data, way=way)
 
     gain, noise = script.gain_of(ROWS, seed=0), script.noise_of(ROWS)
-    assert f"{100 * gain:.0f} % narrower (± {100 * noise:.0f})" in page
+    assert f"{100 * gain:.0f} % narrower (± {100 * noise:.0f}, two standard errors)" in page
     widths = [f"{mean('width', 'training', way):.1f}" for way in (script.BOTH, script.ALONE)]
     assert f"{widths[0]} points wide instead of {widths[1]}" in page
-    assert f"holds for {100 * mean('coverage', 'training', script.BOTH):.0f} % of people" in page
-    assert f"and {100 * mean('coverage', 'star', script.BOTH):.0f} % of pupils" in page
-    assert f"alone it covers {100 * mean('coverage', 'star', script.BLIND):.0f} % of pupils" in page
+    assert f"holds for {100 * mean('coverage', 'training', script.BOTH):.1f} % of people" in page
+    assert f"and for {100 * mean('coverage', 'star', script.BOTH):.1f} % of pupils" in page
+    assert f"that table alone covers {100 * mean('coverage', 'star', script.BLIND):.1f} %" in page
     others = [script.gain_of(ROWS, seed=seed) for seed in script.SEEDS[1:]]
     assert f"{100 * min(others):.0f} % to {100 * max(others):.0f} %" in page
     alt = re.search(r"!\[(.*?)\]\((?:docs/)?pictures/demo\.png\)", page)[1]

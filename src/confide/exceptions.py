@@ -31,7 +31,7 @@ class PopulationWarning(UserWarning):
 
     The message names the columns. It also tells, as a fact and not as a test, of numbers far beyond every row that the
     model was fitted on, and of categories that it does not know, in columns where every known one is told apart (at
-    most 50 of them).
+    most 50 of them): of rows of files however few hold one, in Python from a twentieth of the rows on.
 
     The false alarm rate of the tests, on rows from the trial's population, is at most 6 calls in a
     thousand, for any number of rows and columns. 1 of these 6 is for distribution-free tests. 5 are for single absurd

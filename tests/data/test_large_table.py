@@ -17,8 +17,6 @@ from tables import people
 ROWS = 600
 TRIAL = people(90, seed=1).drop_columns(["who"])
 FAST = {"method": "transfer", "base": "linear", "random_state": 0}
-# Its trial has a category in a row that calibrates, which the encoder has not learnt.
-CALIBRATES = pytest.mark.filterwarnings("ignore:categories that the model does not know")
 # Rows that the samples below lack.
 FIRST, SECOND = sorted(set(range(ROWS)) - {*chosen_rows(ROWS, 200, 0), *chosen_rows(ROWS, 200, 2)})[:2]
 
@@ -74,7 +72,6 @@ def columns(model):
     return model.encoder_.columns_, model.encoder_.kinds
 
 
-@CALIBRATES
 def test_a_table_that_fits_is_the_table_in_memory(tmp_path):
     dataset = in_files(tmp_path, OBSERVATIONAL, [100, 1, 499])
     study, whole = stack(dataset, trial()), stack(OBSERVATIONAL, trial())
@@ -103,7 +100,6 @@ def test_a_sample_is_encoded_as_all_rows_in_memory(tmp_path, rows):
     assert dict(sampled.encoder_.kinds)["flag"] == "booleans"
 
 
-@CALIBRATES
 def test_methods_that_calibrate_on_observational_rows_take_the_sample():
     """The encoder learns from all rows but those that calibrate."""
     study = stack(LargeTable(ds.dataset(OBSERVATIONAL), rows=200), trial())

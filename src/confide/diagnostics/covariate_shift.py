@@ -26,6 +26,9 @@ TRIAL_ROWS = 2000
 NEW_ROWS = 10_000
 # With fewer trial rows than this, nothing is tested.
 LEAST_ROWS = 10
+# Unknown categories of rows in memory are told if at least this share holds one. Fewer are ordinary among people held
+# out: the encoder learns from some of the rows, and does not meet all rare categories.
+UNKNOWN_SHARE = 0.05
 # Largest probability of a false alarm per call, over all columns: rows from the trial's population called unlike it.
 ALARM_LEVEL = 0.001
 # The same for single absurd rows, under the assumption on the tails that Population states.
@@ -106,9 +109,11 @@ class Population:
     def unlike(self, X: NDArray[np.float64], unknown: Mapping[str, Strange] = NOTHING) -> str | None:
         """Return what is to be said of new rows that differ from the trial's; None if nothing is.
 
-        ``unknown`` are their `unknown_categories`, of which encoded rows have no trace.
+        ``unknown`` are their `unknown_categories`, of which encoded rows have no trace. Here those are told that at
+        least `UNKNOWN_SHARE` of the rows hold: people held out of a study often have a rare one. Of files all are told.
         """
-        return self.judge(replace(self.look(X), unknown=unknown))
+        many = {name: each for name, each in unknown.items() if each.rows >= UNKNOWN_SHARE * len(X)}
+        return self.judge(replace(self.look(X), unknown=many))
 
     def look(self, X: NDArray[np.float64], start: int = 0) -> Look:
         """Return the summary of new rows that the checks need; ``start`` is the number of rows before these.

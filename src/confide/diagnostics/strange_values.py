@@ -179,7 +179,7 @@ def say_far(found: Mapping[str, Strange], rows: int) -> Advice | None:
 
 
 def say_unknown(found: Mapping[str, Strange], rows: int) -> Advice | None:
-    """Return a sentence on categories that the model does not know, however few rows hold one; None if none does."""
+    """Return a sentence on categories that the model does not know; None if there are none."""
     if not found:
         return None
     listed = [
