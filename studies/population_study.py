@@ -40,12 +40,12 @@ N·(k+1)/(m+1)·(1 + E_new/ΣE)^(-k). The check is skipped if u is not beyond th
 distinct values are. The level is shared by the columns and the two sides.
 
 The same warning also tells of numbers far beyond every row that the model was fitted on, and of categories that it \
-does not know, however few rows of a file have one, and in Python from a twentieth of the rows on; columns with \
-more than 50 known categories, such as names, are left out, because new ones are ordinary there. These are facts about rows, not tests. A number is far if it lies outside by \
-more than half of the range and, seen from the median on a log scale, three times as far beyond the point where the \
-outermost √n of the n fitted values begin as the largest value is: in at most 2 % of calls with 300 fitted rows and \
-300 new ones, from uniform columns to Student's t with 3 degrees of freedom and 1/x² (a test holds that), and in \
-fewer with more rows.
+does not know, however few rows of a file have one, and in Python from a twentieth of the rows on; columns with more \
+than 50 known categories, such as names, are left out, because new ones are ordinary there. These are facts about \
+rows, not tests. A number is far if it lies outside by more than half of the range and, seen from the median on a log \
+scale, three times as far beyond the point where the outermost √n of the n fitted values begin as the largest value \
+is: in at most 2 % of calls with 300 fitted rows and 300 new ones, from uniform columns to Student's t with 3 degrees \
+of freedom and 1/x² (a test holds that), and in fewer with more rows.
 """
 
 LIKE_TABLE = """\
