@@ -91,7 +91,7 @@ def names_in_two_forms() -> str:
 def names_with_spaces() -> str:
     """The names in the trial have spaces around them."""
     given = {"trial.csv": file_of({f" {name} ": cells for name, cells in table("trial").items()})}
-    return refused(given, says=["trial.csv", "no column t"])
+    return refused(given, says=["'t' (treatment, not in trial.csv)"])
 
 
 def _renamed(name: str, old: str, new: str) -> dict[str, list[str]]:

@@ -120,9 +120,9 @@ def prediction_over_its_model() -> str:
 def no_folder() -> str:
     """Each output in a folder that does not exist."""
     with folder():
-        said = refused_here(words(out="no/such/out.csv"), ["no/such/out.csv", "folder must exist"])
+        said = refused_here(words(out="no/such/out.csv"), ["no/such/out.csv", "there is no folder no/such"])
         for option, path in (("--save", "no/m.confide"), ("--report", "no/page.html"), ("--participants", "no/p.csv")):
-            refused_here(words(option, path), [path, "folder must exist"])
+            refused_here(words(option, path), [path, "there is no folder no"])
     return said
 
 
